@@ -1,0 +1,32 @@
+"""Eight virtual CPU devices, strict shapes, and where the outside data lies."""
+
+import os
+import pathlib
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ["XLA_FLAGS"] = (
+    os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=8"
+)
+
+import jax  # noqa: E402 (the flags above must be set first)
+import pytest  # noqa: E402
+
+jax.config.update("jax_numpy_rank_promotion", "raise")
+
+_ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def _find_test_data() -> pathlib.Path | None:
+    """Return the folder of data that is not part of the project, if there is one."""
+    named = os.environ.get("TRANSFORMER_JAX_TEST_DATA")
+    places = [named] if named else [_ROOT / "shared/data", _ROOT.parent / "shared/data"]
+    return next((path for place in places if (path := pathlib.Path(place)).is_dir()), None)
+
+
+@pytest.fixture(scope="session")
+def test_data() -> pathlib.Path:
+    """The folder with Multi30k, scores and foreign outputs, or a skip."""
+    folder = _find_test_data()
+    if folder is None:
+        pytest.skip("needs outside data: set TRANSFORMER_JAX_TEST_DATA to its folder")
+    return folder

@@ -1,0 +1,1 @@
+"""Slow, literal numpy versions of what the paper says."""

@@ -1,0 +1,1 @@
+"""Sentence pairs from somewhere, and nothing else."""

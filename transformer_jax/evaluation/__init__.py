@@ -1,0 +1,1 @@
+"""Scores of finished translations and of models."""

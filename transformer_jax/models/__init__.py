@@ -1,0 +1,1 @@
+"""What the networks compute; knows nothing of data or training."""

@@ -1,0 +1,1 @@
+"""Devices, meshes and what lies where on them."""

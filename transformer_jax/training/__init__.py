@@ -1,0 +1,1 @@
+"""Losses, optimizer, steps, checkpoints and the loop."""

@@ -1,0 +1,1 @@
+"""Pictures of attention, positions and training."""
