@@ -1,0 +1,62 @@
+"""Text that cannot be scored is refused; text that should not be is remarked on."""
+
+import pytest
+
+from transformer_jax.errors import UserError
+from transformer_jax.evaluation import checks
+
+
+def test_different_numbers_of_lines_are_named():
+    with pytest.raises(UserError, match="2 hypothesis lines and 3 reference"):
+        checks.require_scorable(["a"] * 2, ["a"] * 3)
+
+
+def test_no_lines_are_refused():
+    with pytest.raises(UserError, match="nothing to score"):
+        checks.require_scorable([], [])
+
+
+def test_one_string_is_not_a_sequence_of_lines():
+    with pytest.raises(TypeError):
+        checks.require_scorable("ab", ["a", "b"])
+
+
+@pytest.mark.parametrize("side", ["hypothesis", "reference"])
+def test_split_compounds_are_refused_by_side_and_line(side):
+    plain, split = ["a", "b"], ["a", "x ##AT##-##AT## y"]
+    lines = (split, plain) if side == "hypothesis" else (plain, split)
+    with pytest.raises(UserError, match=f"{side} holds ##AT## in line 2"):
+        checks.require_scorable(*lines)
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "remark"),
+    [
+        (["Ein Hund .", "Ja .", "Nein"], "hypothesis looks tokenised"),
+        (["Er sagt &quot; ja &quot;", "Ja", "Nein"], "hypothesis looks tokenised"),
+        (["Ein Hun@@ d", "Ja", "Nein"], "sub-word marks"),
+        (["▁Ein ▁Hund", "Ja", "Nein"], "sub-word marks"),
+        (['<seg id="1">Ein Hund</seg>', "Ja", "Nein"], "SGML"),
+        (["", "Ja", "Nein"], "empty hypothesis lines: 1"),
+        (["A dog", "Yes", "Nein"], "equal their source"),
+        (["Hund", "Ja!", "Nein!"], "Is the hypothesis a copy"),
+    ],
+)
+def test_suspicious_text_is_remarked_on(hypotheses, remark):
+    notes = checks.find_suspicions(
+        hypotheses, ["Hund", "Ja!", "Nein!"], ["A dog", "Yes", "No"]
+    )
+    assert len(notes) == 1
+    assert remark in notes[0]
+
+
+def test_plain_text_is_not_remarked_on():
+    hypotheses = ["Mail an a@b.de.", "E = m · c², 3 < 5.", "Er lief . . .", "So ."]
+    references = ["Mail an a@b.de!", "E = mc², 3 < 5.", "Er lief ...", "So."]
+    assert checks.find_suspicions(hypotheses, references) == ()
+
+
+def test_a_hundred_tokenised_lines_suffice_among_many():
+    hypotheses = ["Ja ."] * 100 + ["Nein."] * 900
+    assert "100 lines" in checks.find_suspicions(hypotheses, ["Ja."] * 1000)[0]
+    assert not checks.find_suspicions(hypotheses[1:], ["Ja."] * 999)
