@@ -1,10 +1,13 @@
 """Architecture sizes, as frozen dataclasses."""
 
 import dataclasses
+import typing
 from typing import Literal
 
 import jax.numpy as jnp
 from jax.typing import DTypeLike
+
+from transformer_jax.errors import UserError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,3 +69,109 @@ class TransformerConfig:
     use_attention_bias: bool = False
     use_logits_bias: bool = False
     dtype: DTypeLike = jnp.float32
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+    @property
+    def key_depth(self) -> int:
+        """d_k, worked out if it was not given."""
+        return self.d_model // self.num_heads if self.d_k is None else self.d_k
+
+    @property
+    def value_depth(self) -> int:
+        """d_v, worked out if it was not given."""
+        return self.d_model // self.num_heads if self.d_v is None else self.d_v
+
+    @property
+    def source_vocab_width(self) -> int:
+        """Rows of the source table, padding rows included."""
+        return _round_up(self.source_vocab_size, self.vocab_multiple)
+
+    @property
+    def target_vocab_width(self) -> int:
+        """Rows of the target table and number of logits, padding rows included."""
+        return _round_up(self.target_vocab_size, self.vocab_multiple)
+
+
+def _round_up(number: int, multiple: int) -> int:
+    """Return the smallest multiple that is not below `number`."""
+    return -(-number // multiple) * multiple
+
+
+def validate(config: TransformerConfig) -> None:
+    """Check that the sizes and variants fit together.
+
+    Raises:
+      UserError: naming the field, what was expected and what to do.
+    """
+    _validate_sizes(config)
+    _validate_variants(config)
+    if (config.d_k is None or config.d_v is None) and config.d_model % config.num_heads:
+        raise UserError(
+            f"model.num_heads={config.num_heads} does not divide "
+            f"model.d_model={config.d_model}, so the depth of a head is unknown. Use a "
+            "number of heads that divides d_model, or give both model.d_k and model.d_v."
+        )
+    if config.positions == "sinusoidal" and config.d_model % 2:
+        raise UserError(
+            f"model.d_model={config.d_model} is odd, but sinusoids come in pairs. Use an "
+            "even d_model or model.positions=learned."
+        )
+    if (
+        config.tied_embeddings == "all"
+        and config.source_vocab_size != config.target_vocab_size
+    ):
+        raise UserError(
+            "model.tied_embeddings=all needs one vocabulary for both languages, got "
+            f"{config.source_vocab_size} source and {config.target_vocab_size} target "
+            "pieces. Train a joint tokenizer, or set tied_embeddings=target."
+        )
+
+
+def _validate_sizes(config: TransformerConfig) -> None:
+    """Check each number by itself."""
+    for name in (
+        "source_vocab_size",
+        "target_vocab_size",
+        "vocab_multiple",
+        "num_encoder_layers",
+        "num_decoder_layers",
+        "d_model",
+        "d_ff",
+        "num_heads",
+        "d_k",
+        "d_v",
+        "max_positions",
+    ):
+        size = getattr(config, name)
+        if size is not None and size < 1:
+            raise UserError(f"model.{name}={size} must be at least 1.")
+    for name in ("dropout_rate", "attention_dropout_rate", "feed_forward_dropout_rate"):
+        rate = getattr(config, name)
+        if not 0 <= rate < 1:
+            raise UserError(
+                f"model.{name}={rate} must be at least 0 and below 1: it is the share of "
+                "elements that are dropped."
+            )
+    if config.norm_epsilon <= 0:
+        raise UserError(f"model.norm_epsilon={config.norm_epsilon} must be above 0.")
+
+
+def _validate_variants(config: TransformerConfig) -> None:
+    """Check that each choice is one that exists."""
+    hints = typing.get_type_hints(TransformerConfig)
+    for name, hint in hints.items():
+        if typing.get_origin(hint) is Literal:
+            choices = typing.get_args(hint)
+            if getattr(config, name) not in choices:
+                raise UserError(
+                    f"model.{name}={getattr(config, name)!r} does not exist. Use one of "
+                    f"{', '.join(choices)}."
+                )
+    try:
+        dtype = jnp.dtype(config.dtype)
+    except TypeError:
+        dtype = None
+    if dtype not in (jnp.float32, jnp.bfloat16):
+        raise UserError(f"model.dtype={config.dtype!r}: use float32 or bfloat16.")

@@ -1,0 +1,189 @@
+"""Scaled dot-product and multi-head attention, and its cache (Section 3.2)."""
+
+from collections.abc import Callable
+
+import flax.linen as nn
+import flax.struct
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.typing import DTypeLike
+
+from transformer_jax.models.dropout import Dropout, DropoutBits
+from transformer_jax.models.layers import Linear
+
+
+@flax.struct.dataclass
+class KeyValues:
+    """What one attention layer looks at: projected keys and values.
+
+    Attributes:
+      key: [..., length, num_heads, d_k].
+      value: [..., length, num_heads, d_v].
+    """
+
+    key: jax.Array
+    value: jax.Array
+
+
+def scaled_dot_product_attention(
+    query: jax.Array,
+    key: jax.Array,
+    value: jax.Array,
+    mask: jax.Array | None = None,
+    drop_weights: Callable[[jax.Array], jax.Array] | None = None,
+) -> tuple[jax.Array, jax.Array]:
+    """Average `value` by how well each query matches each key (Section 3.2.1).
+
+    Products accumulate and the softmax runs in float32, to keep bfloat16 stable and fast.
+
+    Args:
+      query: [batch, query_length, num_heads, d_k].
+      key: [batch, key_length, num_heads, d_k].
+      value: [batch, key_length, num_heads, d_v].
+      mask: boolean, broadcastable to [batch, num_heads, query_length, key_length]; True
+        where a query may look. A query that may look nowhere gets a zero output.
+      drop_weights: applied to the weights before they average; not in the paper.
+
+    Returns:
+      output: [batch, query_length, num_heads, d_v].
+      weights: [batch, num_heads, query_length, key_length]; exactly zero where masked,
+        before `drop_weights`.
+
+    Raises:
+      ValueError: if `query` and `key` differ in depth.
+    """
+    d_k = query.shape[-1]
+    if key.shape[-1] != d_k:
+        raise ValueError(
+            f"query and key must have the same depth d_k, got query {query.shape} and "
+            f"key {key.shape}. Project both to d_k first."
+        )
+    scores = jnp.einsum(
+        "bqhd,bkhd->bhqk", query / d_k**0.5, key, preferred_element_type=jnp.float32
+    )
+    if mask is None:
+        weights = jax.nn.softmax(scores, axis=-1)
+    else:
+        # The lowest finite number, not -inf: a fully masked row must not become NaN.
+        scores = jnp.where(mask, scores, jnp.finfo(jnp.float32).min)
+        weights = jnp.where(mask, jax.nn.softmax(scores, axis=-1), 0.0)
+    weights = weights.astype(value.dtype)
+    kept = weights if drop_weights is None else drop_weights(weights)
+    output = jnp.einsum(
+        "bhqk,bkhd->bqhd", kept, value, preferred_element_type=jnp.float32
+    )
+    return output.astype(value.dtype), weights
+
+
+class MultiHeadAttention(nn.Module):
+    """Attention in several projected subspaces at once (Section 3.2.2).
+
+    Attributes:
+      d_model: width of what comes out.
+      num_heads: h.
+      d_k: depth of queries and keys in a head.
+      d_v: depth of values in a head.
+      use_bias: biases in the four projections; the paper has none.
+      dropout_rate: on the attention weights; not in the paper, tensor2tensor has it.
+      dtype: what to compute in.
+    """
+
+    d_model: int
+    num_heads: int
+    d_k: int
+    d_v: int
+    use_bias: bool = False
+    dropout_rate: float = 0.0
+    dtype: DTypeLike = jnp.float32
+
+    def setup(self) -> None:
+        def to_heads(depth: int, name: str) -> Linear:
+            axes = ("heads", name)
+            sizes = (self.num_heads, depth)
+            return Linear(sizes, ("d_model",), axes, self.use_bias, self.dtype)
+
+        self.query = to_heads(self.d_k, "d_k")
+        self.key = to_heads(self.d_k, "d_k")
+        self.value = to_heads(self.d_v, "d_v")
+        self.output = Linear(
+            (self.d_model,), ("heads", "d_v"), ("d_model",), self.use_bias, self.dtype
+        )
+        self.weights_dropout = Dropout(self.dropout_rate)
+
+    def __call__(
+        self,
+        x: jax.Array,
+        looked_at: jax.Array,
+        mask: jax.Array | None,
+        dropout: DropoutBits | None = None,
+    ) -> jax.Array:
+        """Let each position of `x` look at the positions of `looked_at`.
+
+        Args:
+          x: [batch, query_length, d_model].
+          looked_at: [batch, key_length, d_model]; `x` itself in self-attention.
+          mask: boolean [batch, 1, query_length, key_length] or None; see
+            `scaled_dot_product_attention`.
+          dropout: randomness, or None to keep all weights.
+
+        Returns:
+          [batch, query_length, d_model].
+        """
+        return self.attend(x, self.project(looked_at), mask, dropout)
+
+    def project(self, looked_at: jax.Array) -> KeyValues:
+        """Project [batch, length, d_model] to keys and values, once for many queries."""
+        return KeyValues(self.key(looked_at), self.value(looked_at))
+
+    def attend(
+        self,
+        x: jax.Array,
+        projected: KeyValues,
+        mask: jax.Array | None,
+        dropout: DropoutBits | None = None,
+    ) -> jax.Array:
+        """Do `__call__` with the keys and values already projected.
+
+        The one place that chooses how attention is computed. The weights are sown into
+        `intermediates` as `attention_weights` [batch, num_heads, query_length,
+        key_length] if the caller made that collection mutable, else they go nowhere.
+        """
+        output, weights = scaled_dot_product_attention(
+            self.query(x),
+            projected.key,
+            projected.value,
+            mask,
+            lambda weights: self.weights_dropout(weights, dropout),
+        )
+        self.sow("intermediates", "attention_weights", weights)
+        return self.output(output)
+
+    def step(
+        self, x: jax.Array, past: KeyValues, index: jax.Array
+    ) -> tuple[jax.Array, KeyValues]:
+        """Take one step of masked self-attention for every hypothesis.
+
+        Args:
+          x: [batch, num_hypotheses, d_model], the position `index` of each.
+          past: keys and values [batch, num_hypotheses, max_length, num_heads, depth],
+            filled before `index`.
+          index: int32 scalar, the same position for all.
+
+        Returns:
+          [batch, num_hypotheses, d_model], and `past` with `index` filled.
+        """
+        batch, num_hypotheses, max_length = past.key.shape[:3]
+        new = self.project(x)
+        past = jax.tree.map(
+            lambda all_, one: lax.dynamic_update_slice_in_dim(
+                all_, one[:, :, None], index, axis=2
+            ),
+            past,
+            new,
+        )
+        # Hypotheses look at their own past alone, so they are rows of a larger batch.
+        rows = jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), past)
+        mask = (jnp.arange(max_length) <= index)[None, None, None]
+        output = self.attend(x.reshape(batch * num_hypotheses, 1, -1), rows, mask)
+        return output.reshape(batch, num_hypotheses, -1), past

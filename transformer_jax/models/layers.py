@@ -1,0 +1,167 @@
+"""Linear maps, feed-forward, layer norm, residual connection (3.1, 3.3, 5.4)."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.typing import DTypeLike
+
+from transformer_jax.models.dropout import Dropout, DropoutBits
+
+Activation = Literal["relu", "gelu", "swish"]
+NormPosition = Literal["post", "pre"]
+
+_ACTIVATIONS: dict[str, Callable[[jax.Array], jax.Array]] = {
+    "relu": jax.nn.relu,
+    "gelu": lambda x: jax.nn.gelu(x, approximate=False),
+    "swish": jax.nn.silu,
+}
+
+
+class Linear(nn.Module):
+    """A linear map between groups of axes, such as d_model to (heads, depth).
+
+    Products are in `dtype` and add up in float32.
+
+    Attributes:
+      features: sizes of the axes that come out.
+      in_axes: logical names of the axes that go in: the last ones of the input.
+      out_axes: logical names of the axes that come out.
+      use_bias: whether to add a bias.
+      dtype: what to compute in.
+    """
+
+    features: tuple[int, ...]
+    in_axes: tuple[str, ...]
+    out_axes: tuple[str, ...]
+    use_bias: bool = False
+    dtype: DTypeLike = jnp.float32
+
+    @nn.compact
+    def __call__(self, x: jax.Array) -> jax.Array:
+        """Map `x` [..., *in_sizes] to [..., *features]."""
+        num_in = len(self.in_axes)
+        in_shape = x.shape[-num_in:]
+        # The paper is silent; as in tensor2tensor, each matrix by its own fans.
+        init = nn.initializers.variance_scaling(
+            1.0,
+            "fan_avg",
+            "uniform",
+            in_axis=tuple(range(num_in)),
+            out_axis=tuple(range(num_in, num_in + len(self.features))),
+        )
+        kernel = self.param(
+            "kernel",
+            nn.with_logical_partitioning(init, self.in_axes + self.out_axes),
+            in_shape + self.features,
+            jnp.float32,
+        )
+        in_of_x = tuple(range(x.ndim - num_in, x.ndim))
+        y = lax.dot_general(
+            x.astype(self.dtype),
+            kernel.astype(self.dtype),
+            ((in_of_x, tuple(range(num_in))), ((), ())),
+            preferred_element_type=jnp.float32,
+        )
+        if self.use_bias:
+            init = nn.with_logical_partitioning(nn.initializers.zeros, self.out_axes)
+            bias = self.param("bias", init, self.features, jnp.float32)
+            y = y + bias.reshape(*(1,) * (y.ndim - bias.ndim), *self.features)
+        return y.astype(self.dtype)
+
+
+class FeedForward(nn.Module):
+    """FFN(x) = activation(x W1 + b1) W2 + b2, at each position alike (Section 3.3).
+
+    Attributes:
+      d_ff: inner width.
+      activation: max(0, x) in the paper.
+      dropout_rate: after the activation; not in the paper, tensor2tensor has it.
+      dtype: what to compute in.
+    """
+
+    d_ff: int
+    activation: Activation = "relu"
+    dropout_rate: float = 0.0
+    dtype: DTypeLike = jnp.float32
+
+    @nn.compact
+    def __call__(self, x: jax.Array, dropout: DropoutBits | None = None) -> jax.Array:
+        """Map `x` [batch, length, d_model] to the same shape."""
+        d_model = x.shape[-1]
+        expand = Linear(
+            (self.d_ff,), ("d_model",), ("d_ff",), True, self.dtype, name="expand"
+        )
+        contract = Linear(
+            (d_model,), ("d_ff",), ("d_model",), True, self.dtype, name="contract"
+        )
+        inner = _ACTIVATIONS[self.activation](expand(x))
+        inner = Dropout(self.dropout_rate, name="dropout")(inner, dropout)
+        return contract(inner)
+
+
+class LayerNorm(nn.Module):
+    """Normalise each position to mean 0 and variance 1, then scale and shift (3.1).
+
+    The variance is the mean squared deviation, epsilon stands under the root, and all of
+    it is float32.
+
+    Attributes:
+      epsilon: added to the variance.
+      dtype: of the output.
+    """
+
+    epsilon: float = 1e-6
+    dtype: DTypeLike = jnp.float32
+
+    @nn.compact
+    def __call__(self, x: jax.Array) -> jax.Array:
+        """Normalise `x` [batch, length, d_model] along its last axis."""
+
+        def vector(name: str, init: nn.initializers.Initializer) -> jax.Array:
+            init = nn.with_logical_partitioning(init, ("d_model",))
+            values = self.param(name, init, x.shape[-1:], jnp.float32)
+            return values.reshape(*(1,) * (x.ndim - 1), -1)
+
+        x = x.astype(jnp.float32)
+        centred = x - x.mean(axis=-1, keepdims=True)
+        variance = jnp.square(centred).mean(axis=-1, keepdims=True)
+        normalised = centred * lax.rsqrt(variance + self.epsilon)
+        scale = vector("scale", nn.initializers.ones)
+        bias = vector("bias", nn.initializers.zeros)
+        return (normalised * scale + bias).astype(self.dtype)
+
+
+class Residual(nn.Module):
+    """Add a sub-layer's output to its input, with dropout and norm (3.1, 5.4).
+
+    Attributes:
+      dropout_rate: P_drop, on the sub-layer's output.
+      norm_position: "post" is the paper's LayerNorm(x + Dropout(Sublayer(x))); "pre" is
+        x + Dropout(Sublayer(LayerNorm(x))).
+      norm_epsilon: of the norm.
+      dtype: what to compute in.
+    """
+
+    dropout_rate: float
+    norm_position: NormPosition = "post"
+    norm_epsilon: float = 1e-6
+    dtype: DTypeLike = jnp.float32
+
+    def setup(self) -> None:
+        self.norm = LayerNorm(self.norm_epsilon, self.dtype)
+        self.dropout = Dropout(self.dropout_rate)
+
+    def __call__(
+        self,
+        x: jax.Array,
+        sublayer: Callable[[jax.Array], jax.Array],
+        dropout: DropoutBits | None = None,
+    ) -> jax.Array:
+        """Apply `sublayer` to `x` [batch, length, d_model]; the same shape comes out."""
+        if self.norm_position == "pre":
+            return x + self.dropout(sublayer(self.norm(x)), dropout)
+        return self.norm(x + self.dropout(sublayer(x), dropout))
