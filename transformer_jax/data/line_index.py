@@ -1,0 +1,260 @@
+r"""Where each line of a text file starts, kept on disk, so that any line is one seek away.
+
+The file is read once, in blocks and with numpy, whatever its size. What would shift or
+spoil lines is checked on the way, and what is merely odd is counted.
+"""
+
+import dataclasses
+import functools
+import hashlib
+import json
+import mmap
+import os
+import pathlib
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from transformer_jax.data.atomic import write_atomically
+from transformer_jax.data.lines import BOM, is_gzip, not_utf8, open_bytes
+from transformer_jax.errors import UserError
+
+# Part of every index's name: raise it when the rules of reading change.
+_FORMAT_VERSION = 1
+_BLOCK_BYTES = 1 << 24
+_NEWLINE, _TAB = ord("\n"), ord("\t")
+
+# Characters that other programs take for the end of a line.
+_SEPARATORS = [c.encode() for c in "\v\f\x1c\x1d\x1e\x85\u2028\u2029"]
+# Every byte that occurs in a character of white space, as a table of 256 booleans. A line
+# with any other byte is not blank; the few others are looked at one by one.
+_MAY_BE_SPACE = np.zeros(256, bool)
+_MAY_BE_SPACE[
+    [b for c in map(chr, range(0x3001)) if c.isspace() for b in c.encode()]
+] = True
+
+
+@dataclasses.dataclass(frozen=True)
+class LineCounts:
+    """What was met on the way through a file."""
+
+    lines: int = 0
+    carriage_returns: int = 0
+    byte_order_marks: int = 0
+    separators_inside_lines: int = 0
+
+    def __add__(self, other: "LineCounts") -> "LineCounts":
+        ours, theirs = dataclasses.astuple(self), dataclasses.astuple(other)
+        return LineCounts(*(a + b for a, b in zip(ours, theirs, strict=True)))
+
+
+class LineIndex:
+    """Random access to the lines of one indexed file.
+
+    Attributes:
+      path: the file as the person named it.
+      counts: what the file holds.
+      blank: sorted numbers of the lines that are blank or, with `has_columns`, blank on
+        either side of their tab.
+      sha256: of the file's (unpacked) bytes.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        directory: str | os.PathLike[str],
+        *,
+        has_columns: bool = False,
+    ) -> None:
+        """Open the index of `path` under `directory`, and make it first if need be.
+
+        Args:
+          path: a text file, plain or gzip; gzip is unpacked once into `directory`.
+          directory: where indices are kept; one that fits the file is used again.
+          has_columns: whether each line must hold exactly one tab.
+
+        Raises:
+          UserError: if the file is missing, empty, not UTF-8, or without its tabs.
+        """
+        self.path = str(path)
+        with open_bytes(path):  # The errors of a path that cannot be read.
+            stat = os.stat(path)
+        name = [
+            os.path.realpath(path),
+            stat.st_size,
+            stat.st_mtime_ns,
+            stat.st_ctime_ns,
+        ]
+        key = json.dumps([_FORMAT_VERSION, has_columns, *name])
+        stem = hashlib.sha256(key.encode()).hexdigest()[:32]
+        base = pathlib.Path(directory) / stem
+        self._offsets_path = base.with_suffix(".offsets")
+        self._text_path = (
+            base.with_suffix(".txt") if is_gzip(path) else pathlib.Path(path)
+        )
+        summary_path = base.with_suffix(".json")
+        if not summary_path.exists():
+            self._build(summary_path, has_columns)
+        summary = json.loads(summary_path.read_text())
+        self.counts = LineCounts(**summary["counts"])
+        self.sha256: str = summary["sha256"]
+        self.blank = np.array(summary["blank"], np.int64)
+
+    def __len__(self) -> int:
+        return self.counts.lines
+
+    def __getitem__(self, number: int) -> str:
+        start, stop = self._offsets[number : number + 2].tolist()
+        raw = self._text[start : stop - 1]
+        return raw.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
+
+    def __getstate__(self) -> dict[str, Any]:
+        opened = ("_offsets", "_text")
+        return {name: v for name, v in self.__dict__.items() if name not in opened}
+
+    @functools.cached_property
+    def _offsets(self) -> np.ndarray:
+        """[lines + 1] starts of the lines; the last is one past the final newline."""
+        return np.memmap(self._offsets_path, np.uint64, mode="r")
+
+    @functools.cached_property
+    def _text(self) -> mmap.mmap:
+        with self._text_path.open("rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+    def _build(self, summary_path: pathlib.Path, has_columns: bool) -> None:
+        """Unpack if need be, find the lines, and write the summary last."""
+        if self._text_path != pathlib.Path(self.path):
+            with (
+                open_bytes(self.path) as packed,
+                write_atomically(self._text_path) as text,
+            ):
+                shutil.copyfileobj(packed, text, _BLOCK_BYTES)
+        scan = _Scan(self.path, has_columns)
+        with (
+            self._text_path.open("rb") as text,
+            write_atomically(self._offsets_path) as out,
+        ):
+            for starts in scan.run(text):
+                out.write(starts.tobytes())
+        if not scan.counts.lines:
+            raise UserError(
+                f"{self.path} is empty; one sentence on each line was expected. Check "
+                "that the right file is named."
+            )
+        summary = {
+            "path": self.path,
+            "counts": dataclasses.asdict(scan.counts),
+            "sha256": scan.sha256.hexdigest(),
+            "blank": [int(n) for n in scan.blank],
+        }
+        with write_atomically(summary_path) as out:
+            out.write(json.dumps(summary).encode())
+
+
+class _Scan:
+    """One pass over a file, block by block."""
+
+    def __init__(self, path: str, has_columns: bool) -> None:
+        self.path = path
+        self.has_columns = has_columns
+        self.counts = LineCounts()
+        self.blank: list[int] = []
+        self.sha256 = hashlib.sha256()
+
+    def run(self, file: Any) -> Iterator[np.ndarray]:
+        """Yield the starts of lines in blocks, and at last the end of the text."""
+        start = 0
+        for block in _whole_line_blocks(file):
+            self.sha256.update(block)
+            skipped = len(BOM) if start == 0 and block.startswith(BOM) else 0
+            if skipped:
+                self.counts += LineCounts(byte_order_marks=1)
+            text = block[skipped:]
+            start += skipped
+            if text:
+                if not text.endswith(b"\n"):
+                    text += b"\n"
+                yield start + self._scan_block(text)
+                start += len(text)
+        yield np.array([start], np.uint64)
+
+    def _scan_block(self, text: bytes) -> np.ndarray:
+        """Check and count the lines of a block that ends with a newline."""
+        self._check_utf8(text)
+        codes = np.frombuffer(text, np.uint8)
+        ends = np.flatnonzero(codes == _NEWLINE)
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        first_line = self.counts.lines
+        self.blank += (
+            first_line + self._blank_lines(text, codes, starts, ends)
+        ).tolist()
+        self.counts += LineCounts(
+            lines=len(ends),
+            carriage_returns=text.count(b"\r\n"),
+            separators_inside_lines=sum(text.count(c) for c in _SEPARATORS),
+        )
+        return starts.astype(np.uint64)
+
+    def _blank_lines(
+        self, text: bytes, codes: np.ndarray, starts: np.ndarray, ends: np.ndarray
+    ) -> np.ndarray:
+        """Return which lines of the block are blank, on either side of a tab if any."""
+        if self.has_columns:
+            ends = np.flatnonzero((codes == _NEWLINE) | (codes == _TAB))
+            field_starts = np.concatenate([[0], ends[:-1] + 1])
+        else:
+            field_starts = starts
+        has_letter = np.logical_or.reduceat(~_MAY_BE_SPACE[codes], field_starts)
+        suspects = np.flatnonzero(~has_letter)
+        blank = [
+            i for i in suspects if not text[field_starts[i] : ends[i]].decode().strip()
+        ]
+        lines = np.searchsorted(starts, field_starts[blank], side="right") - 1
+        if self.has_columns:
+            fields = np.searchsorted(field_starts, starts)
+            num_fields = np.diff(np.append(fields, len(field_starts)))
+            self._check_columns(num_fields, lines)
+        return np.unique(lines)
+
+    def _check_columns(self, num_fields: np.ndarray, blank_lines: np.ndarray) -> None:
+        wrong = np.flatnonzero(num_fields != 2)
+        # A line with nothing at all on it is a blank pair, not a broken one.
+        wrong = wrong[~((num_fields[wrong] == 1) & np.isin(wrong, blank_lines))]
+        if wrong.size:
+            number, tabs = self.counts.lines + wrong[0] + 1, num_fields[wrong[0]] - 1
+            raise UserError(
+                f"{self.path}, line {number}: found {tabs} tabs, expected exactly one, "
+                "between source and target. Mend the line, or name two aligned files."
+            )
+
+    def _check_utf8(self, text: bytes) -> None:
+        try:
+            text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = text.count(b"\n", 0, error.start)
+            start = text.rfind(b"\n", 0, error.start) + 1
+            inside = UnicodeDecodeError(
+                error.encoding,
+                text[start:],
+                error.start - start,
+                error.end,
+                error.reason,
+            )
+            number = self.counts.lines + line + 1
+            raise not_utf8(self.path, number, inside) from error
+
+
+def _whole_line_blocks(file: Any) -> Iterator[bytes]:
+    """Yield the file in blocks that end where a line ends, however long it is."""
+    pending = bytearray()
+    while block := file.read(_BLOCK_BYTES):
+        cut = block.rfind(b"\n") + 1
+        if cut:
+            yield bytes(pending) + block[:cut]
+            pending.clear()
+        pending += block[cut:]
+    if pending:
+        yield bytes(pending)

@@ -1,0 +1,354 @@
+"""Text tokenised once, on disk: flat ids in shards, lengths, and a manifest.
+
+A shard is one file: source lengths, target lengths (int32), source ids, target ids
+(uint16, or uint32 for a large vocabulary). Its summary is written after it and the
+manifest last of all, so a build that was killed goes on where it stopped.
+"""
+
+import hashlib
+import itertools
+import json
+import os
+import pathlib
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from absl import logging
+
+from transformer_jax.data.atomic import write_atomically
+from transformer_jax.data.sources import PairSource
+from transformer_jax.data.tokenizer import Tokenizer
+from transformer_jax.errors import UserError
+
+_FORMAT_VERSION = 1
+_MANIFEST = "manifest.json"
+
+
+def cache_key(
+    source: PairSource,
+    source_tokenizer: Tokenizer,
+    target_tokenizer: Tokenizer,
+    *,
+    max_length: int,
+    max_length_ratio: float = 0.0,
+    shard_size: int = 1 << 16,
+) -> str:
+    """Return a name for the cache that these arguments give: a hash of all that matters."""
+    settings = [max_length, float(max_length_ratio), shard_size]
+    tokenizers = [source_tokenizer.fingerprint, target_tokenizer.fingerprint]
+    parts = [_FORMAT_VERSION, source.fingerprint(), tokenizers, settings]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+
+
+def build_token_cache(
+    source: PairSource,
+    source_tokenizer: Tokenizer,
+    target_tokenizer: Tokenizer,
+    directory: str | os.PathLike[str],
+    *,
+    max_length: int,
+    max_length_ratio: float = 0.0,
+    num_workers: int = 2,
+    shard_size: int = 1 << 16,
+) -> "TokenCache":
+    """Tokenise every pair into `directory`, or open what is there already.
+
+    Whole shards of an earlier, interrupted build are kept; damaged ones are made again.
+
+    Args:
+      source: sentence pairs.
+      source_tokenizer: for the first of each pair.
+      target_tokenizer: for the second; the same object when the vocabulary is joint.
+      directory: of this cache alone; name it by `cache_key`.
+      max_length: pairs with more tokens than this on a side, EOS counted, are dropped.
+      max_length_ratio: pairs whose longer side has more than this many times the tokens
+        of the shorter are dropped; 0 keeps all.
+      num_workers: threads that tokenise.
+      shard_size: pairs of the source that go into a shard.
+
+    Raises:
+      UserError: if no pair is left, or the directory holds the cache of something else.
+    """
+    directory = pathlib.Path(directory)
+    settings = {
+        "max_length": max_length,
+        "max_length_ratio": float(max_length_ratio),
+        "shard_size": shard_size,
+    }
+    key = cache_key(source, source_tokenizer, target_tokenizer, **settings)  # type: ignore[arg-type]
+    found = _read_json(directory / _MANIFEST)
+    if found and found.get("key") != key:
+        raise UserError(
+            f"{directory} holds tokens of another text, tokenizer or setting (key "
+            f"{found.get('key')}, expected {key}). Use another directory or delete it."
+        )
+    if found and not any(_find_damage(directory, shard) for shard in found["shards"]):
+        return TokenCache(directory, verify=False)
+    writer = _ShardWriter(
+        source,
+        (source_tokenizer, target_tokenizer),
+        directory,
+        settings,
+        key,
+        num_workers,
+    )
+    shards = [writer.shard(n) for n in range(-(-len(source) // shard_size))]
+    drops = Counter(source.drops)
+    for shard in shards:
+        drops.update(shard["drops"])
+    num_pairs = sum(shard["num_pairs"] for shard in shards)
+    if not num_pairs:
+        raise UserError(
+            f"None of the {len(source)} pairs is left after filtering; dropped: "
+            f"{_describe_drops(drops)}. Raise max_length (now {max_length}) or "
+            f"max_length_ratio (now {max_length_ratio:g}), or check the text."
+        )
+    manifest = {
+        "format_version": _FORMAT_VERSION,
+        "key": key,
+        "text": source.fingerprint(),
+        "source_tokenizer": source_tokenizer.fingerprint,
+        "target_tokenizer": target_tokenizer.fingerprint,
+        "settings": settings,
+        "num_pairs": num_pairs,
+        "drops": dict(drops),
+        "dtype": writer.dtype.name,
+        "shards": shards,
+    }
+    with write_atomically(directory / _MANIFEST) as file:
+        file.write(json.dumps(manifest, indent=1).encode())
+    logging.info(
+        "Tokenised %d pairs; dropped: %s", num_pairs, _describe_drops(drops) or "none"
+    )
+    return TokenCache(directory, verify=False)
+
+
+class TokenCache:
+    """Token ids of all pairs, memory-mapped; only lengths and offsets are in memory.
+
+    Attributes:
+      manifest: the settings, counts, hashes and checksums of the cache.
+      source_lengths: [pairs] int32, tokens without special ones.
+      target_lengths: [pairs] int32, likewise.
+    """
+
+    def __init__(
+        self, directory: str | os.PathLike[str], *, verify: bool = True
+    ) -> None:
+        """Open a finished cache.
+
+        Raises:
+          UserError: if it is unfinished, or (with `verify`) a shard is damaged.
+        """
+        self.directory = pathlib.Path(directory)
+        self.manifest = _read_json(self.directory / _MANIFEST)
+        if not self.manifest:
+            raise UserError(
+                f"{directory} holds no finished token cache ({_MANIFEST} is missing or "
+                "broken). Start the run again to build it."
+            )
+        shards = self.manifest["shards"]
+        damages = (_find_damage(self.directory, shard) for shard in shards if verify)
+        if damage := next(filter(None, damages), None):
+            raise UserError(
+                f"The token cache in {directory} is damaged: {damage}. Start the run "
+                "again to tokenise this shard once more, or delete the directory."
+            )
+        files = [
+            _Shard(self.directory / s["file"], s, self.manifest["dtype"])
+            for s in shards
+        ]
+        lengths = np.concatenate([file.lengths for file in files], axis=1)
+        self.source_lengths, self.target_lengths = lengths
+        self._first_pairs = np.cumsum([0] + [s["num_pairs"] for s in shards])
+        self._sides = [
+            (lengths[side], starts, [file.ids[side] for file in files])
+            for side, starts in enumerate(
+                np.concatenate([file.starts() for file in files], axis=1)
+            )
+        ]
+
+    def __len__(self) -> int:
+        return len(self.source_lengths)
+
+    def pair(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the source and the target ids of one pair, without special tokens."""
+        return self.gather(np.array([index]))
+
+    def gather(self, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ids of several pairs, laid end to end in the given order.
+
+        Args:
+          pairs: [n] numbers of pairs.
+
+        Returns:
+          source: [sum of the pairs' source lengths] int32.
+          target: [sum of the pairs' target lengths] int32.
+        """
+        shards = np.searchsorted(self._first_pairs, pairs, side="right") - 1
+        source, target = (
+            _gather(pairs, shards, lengths, starts, ids)
+            for lengths, starts, ids in self._sides
+        )
+        return source, target
+
+
+class _Shard:
+    """The memory-mapped parts of a shard file.
+
+    Attributes:
+      lengths: [2, pairs] int32, source and target.
+      ids: the flat ids of the source and of the target.
+    """
+
+    def __init__(self, path: pathlib.Path, summary: dict[str, Any], dtype: str) -> None:
+        n = summary["num_pairs"]
+        raw = np.memmap(path, np.uint8, "r") if n else np.zeros(0, np.uint8)
+        self.lengths = raw[: 8 * n].view(np.int32).reshape(2, n)
+        self.ids = np.split(raw[8 * n :].view(dtype), [summary["num_source_ids"]])
+
+    def starts(self) -> np.ndarray:
+        """Return [2, pairs] where each sentence starts in its side's ids."""
+        return np.cumsum(self.lengths, axis=1, dtype=np.int64) - self.lengths
+
+
+def _gather(
+    pairs: np.ndarray,
+    shards: np.ndarray,
+    lengths: np.ndarray,
+    starts: np.ndarray,
+    ids: Sequence[np.ndarray],
+) -> np.ndarray:
+    """Return one side's ids of `pairs`, which lie in `shards`, end to end."""
+    counts = lengths[pairs]
+    ends = np.cumsum(counts)
+    # For each token of the result: its place in the ids of its shard.
+    places = np.repeat(starts[pairs] - (ends - counts), counts) + np.arange(
+        counts.sum()
+    )
+    token_shards = np.repeat(shards, counts)
+    result = np.empty(len(places), np.int32)
+    for shard in np.unique(shards):
+        here = token_shards == shard
+        result[here] = ids[shard][places[here]]
+    return result
+
+
+class _ShardWriter:
+    """Makes the shards of one cache, or finds them made."""
+
+    def __init__(
+        self,
+        source: PairSource,
+        tokenizers: tuple[Tokenizer, Tokenizer],
+        directory: pathlib.Path,
+        settings: dict[str, Any],
+        key: str,
+        num_threads: int,
+    ) -> None:
+        self.source = source
+        self.tokenizers = tokenizers
+        self.directory = directory
+        self.settings = settings
+        self.key = key
+        self.num_threads = num_threads
+        largest = max(tokenizer.vocab_size for tokenizer in tokenizers)
+        self.dtype = np.dtype(np.uint16 if largest <= 1 << 16 else np.uint32)
+
+    def shard(self, number: int) -> dict[str, Any]:
+        """Return the summary of a shard, which lies whole on disk when this returns."""
+        path = self.directory / f"shard-{number:05d}.bin"
+        summary_path = path.with_suffix(".json")
+        summary = _read_json(summary_path)
+        if summary and summary.get("key") == self.key:
+            damage = _find_damage(self.directory, summary)
+            if not damage:
+                return summary
+            logging.warning("Tokenising a shard again: %s", damage)
+        content, summary = self._tokenise(number)
+        summary |= {"file": path.name, "key": self.key, "bytes": len(content)}
+        summary["crc32"] = zlib.crc32(content)
+        with write_atomically(path) as file:
+            file.write(content)
+        with write_atomically(summary_path) as file:
+            file.write(json.dumps(summary).encode())
+        return summary
+
+    def _tokenise(self, number: int) -> tuple[bytes, dict[str, Any]]:
+        """Return a shard's bytes and what they hold."""
+        size = self.settings["shard_size"]
+        numbers = range(number * size, min((number + 1) * size, len(self.source)))
+        texts = zip(*(self.source[i] for i in numbers), strict=True)
+        sides = [
+            tokenizer.encode(text, self.num_threads)
+            for tokenizer, text in zip(self.tokenizers, texts, strict=True)
+        ]
+        lengths = np.array([[len(ids) for ids in side] for side in sides], np.int32)
+        keep, drops = _filter(
+            lengths, self.settings["max_length"], self.settings["max_length_ratio"]
+        )
+        flat = []
+        for side in sides:
+            kept = itertools.compress(side, keep)
+            ids = itertools.chain.from_iterable(kept)
+            flat.append(np.fromiter(ids, self.dtype))
+        lengths = lengths[:, keep]
+        content = lengths.tobytes() + flat[0].tobytes() + flat[1].tobytes()
+        return content, {
+            "num_pairs": lengths.shape[1],
+            "num_source_ids": len(flat[0]),
+            "num_target_ids": len(flat[1]),
+            "drops": drops,
+        }
+
+
+def _filter(
+    lengths: np.ndarray, max_length: int, max_length_ratio: float
+) -> tuple[np.ndarray, dict[str, int]]:
+    """Tell which pairs stay, and count the others by the first reason that fits.
+
+    Args:
+      lengths: [2, pairs] tokens of source and target, without special ones.
+      max_length: most tokens on a side, EOS counted.
+      max_length_ratio: most tokens of the longer side for one of the shorter; 0 is off.
+    """
+    shorter, longer = lengths.min(axis=0), lengths.max(axis=0)
+    reasons = {"empty": shorter == 0, "too long": longer + 1 > max_length}
+    if max_length_ratio:
+        reasons["length ratio"] = longer > max_length_ratio * shorter
+    keep = np.ones(lengths.shape[1], bool)
+    drops = {}
+    for reason, applies in reasons.items():
+        if count := int(np.sum(keep & applies)):
+            drops[reason] = count
+        keep &= ~applies
+    return keep, drops
+
+
+def _describe_drops(drops: Counter[str]) -> str:
+    return ", ".join(f"{count} {reason}" for reason, count in drops.items() if count)
+
+
+def _find_damage(directory: pathlib.Path, shard: dict[str, Any]) -> str | None:
+    """Return what is wrong with a shard's file, or None if its checksum is right."""
+    path = directory / shard["file"]
+    if not path.is_file():
+        return f"{path} is missing"
+    if path.stat().st_size != shard["bytes"]:
+        return f"{path} has {path.stat().st_size} bytes, expected {shard['bytes']}"
+    checksum = 0
+    with path.open("rb") as file:
+        while block := file.read(1 << 24):
+            checksum = zlib.crc32(block, checksum)
+    return None if checksum == shard["crc32"] else f"the checksum of {path} is wrong"
+
+
+def _read_json(path: pathlib.Path) -> dict[str, Any]:
+    """Return the object in a file, or an empty one if there is none that is whole."""
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}

@@ -1,0 +1,220 @@
+"""Sub-word tokens: a sentencepiece BPE model is trained, loaded, and used (Section 5.1).
+
+The paper shares one vocabulary of byte-pair encodings between source and target. Byte
+fallback is not in the paper: characters outside the vocabulary become the bytes of their
+UTF-8 form, so no input is ever lost to the unknown token.
+"""
+
+import hashlib
+import io
+import os
+import pathlib
+import random
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+import sentencepiece
+
+from transformer_jax.data.atomic import write_atomically
+from transformer_jax.data.batch import SpecialIds
+from transformer_jax.data.sources import PairSource
+from transformer_jax.errors import UserError
+
+NORMALIZERS = ("identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf")
+
+# sentencepiece writes a space as U+2581, so a literal U+2581 would come back as a space.
+# It travels as its three bytes instead, by way of a noncharacter that the text lacks.
+_SPACE_MARK = "\u2581"
+_NONCHARACTERS = [chr(code) for code in range(0xFDD0, 0xFDF0)]
+
+
+def sample_sentences(
+    source: PairSource, num_pairs: int, seed: int = 0
+) -> Iterator[str]:
+    """Yield both sides of at most `num_pairs` pairs, drawn once and in the text's order."""
+    indices: Iterable[int] = range(len(source))
+    if len(source) > num_pairs:
+        indices = sorted(random.Random(seed).sample(range(len(source)), num_pairs))
+    for index in indices:
+        yield from source[index]
+
+
+def train_tokenizer(
+    sentences: Iterable[str],
+    path: str | os.PathLike[str],
+    *,
+    vocab_size: int,
+    normalizer: str = "identity",
+    character_coverage: float = 0.9999,
+    num_threads: int = 2,
+) -> None:
+    """Train a joint BPE model and write it to `path`, whole or not at all.
+
+    The same sentences always give the same file. Outer spaces and runs of spaces (U+0020
+    alone) count as one space under every normaliser, so that a stray space at the end of
+    a line does not change a translation; nothing else is changed under "identity".
+
+    Args:
+      sentences: text of both languages, one sentence each.
+      path: where the model goes.
+      vocab_size: number of tokens, the four special ones and 256 bytes included.
+      normalizer: one of `NORMALIZERS`.
+      character_coverage: share of the text's characters that get a token of their own;
+        the rare rest is written in bytes.
+      num_threads: threads to train with; the result does not depend on it.
+
+    Raises:
+      UserError: if the text is empty, or too small or too varied for `vocab_size`.
+    """
+    if normalizer not in NORMALIZERS:
+        raise UserError(
+            f"Unknown normalizer {normalizer!r}. Choose one of {', '.join(NORMALIZERS)}."
+        )
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(sentences),
+            model_writer=model,
+            model_type="bpe",
+            vocab_size=vocab_size,
+            character_coverage=character_coverage,
+            normalization_rule_name=normalizer,
+            byte_fallback=True,
+            pad_id=0,
+            bos_id=1,
+            eos_id=2,
+            unk_id=3,
+            num_threads=num_threads,
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        raise _explain_training_error(str(error), vocab_size) from error
+    with write_atomically(path) as file:
+        file.write(model.getvalue())
+
+
+def _explain_training_error(message: str, vocab_size: int) -> Exception:
+    """Turn sentencepiece's account of a failed training into advice."""
+    if match := re.search(r"Vocabulary size too high.*value <= (\d+)", message):
+        return UserError(
+            f"The text is too small for a vocabulary of {vocab_size} tokens. The largest "
+            f"possible is {match[1]}: set vocab_size to {match[1]} or less, or give more "
+            "text."
+        )
+    if match := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
+        return UserError(
+            f"A vocabulary of {vocab_size} tokens cannot hold the 256 bytes, the special "
+            f"tokens and every character of the text: that takes {match[1]}. Set "
+            f"vocab_size to more than {match[1]}, or lower character_coverage."
+        )
+    if "!sentences_.empty()" in message:
+        return UserError(
+            "There is no text to train a tokenizer on: every sentence is empty. Check the "
+            "training files."
+        )
+    return RuntimeError(message)
+
+
+class Tokenizer:
+    """A sentencepiece model read from a file.
+
+    Attributes:
+      path: the file.
+      fingerprint: sha256 of the file.
+      vocab_size: number of tokens.
+      pad_id, bos_id, eos_id, unk_id: ids of the special tokens, as the model says.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Read the model.
+
+        Raises:
+          UserError: if there is no such model, or its special tokens are not four
+            different ones.
+        """
+        self.path = str(path)
+        try:
+            model = pathlib.Path(path).read_bytes()
+            self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+            self.vocab_size: int = self._processor.vocab_size()
+        except OSError as error:
+            raise UserError(
+                f"Cannot read the tokenizer {path}: {error.strerror}. Name a sentencepiece "
+                "model file."
+            ) from error
+        except RuntimeError as error:
+            raise UserError(
+                f"{path} is not a sentencepiece model. Name a file that sentencepiece "
+                "wrote, usually called *.model."
+            ) from error
+        self.fingerprint = hashlib.sha256(model).hexdigest()
+        self.pad_id: int = self._processor.pad_id()
+        self.bos_id: int = self._processor.bos_id()
+        self.eos_id: int = self._processor.eos_id()
+        self.unk_id: int = self._processor.unk_id()
+        self._check_special_ids()
+        self._space_mark_ids = [
+            self._processor.piece_to_id(f"<0x{byte:02X}>")
+            for byte in _SPACE_MARK.encode()
+        ]
+
+    @property
+    def specials(self) -> SpecialIds:
+        """The ids that batches need."""
+        return SpecialIds(pad=self.pad_id, bos=self.bos_id, eos=self.eos_id)
+
+    def encode(self, sentences: Sequence[str], num_threads: int = 1) -> list[list[int]]:
+        """Return the ids of each sentence, without special tokens.
+
+        Text never turns into a control token: "<s>" is encoded as three characters.
+        """
+        ids = self._processor.encode(list(sentences), num_threads=num_threads)
+        for i, sentence in enumerate(sentences):
+            if _SPACE_MARK in sentence:
+                ids[i] = self._encode_with_space_mark(sentence)
+        return ids
+
+    def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        r"""Return the text of each sequence; padding, BOS and EOS leave no trace.
+
+        A sentence is one line: should a model ever emit the byte of "\n", it becomes a
+        space. Bytes that are not UTF-8 become U+FFFD.
+        """
+        plain = [[int(i) for i in sentence] for sentence in ids]
+        return [text.replace("\n", " ") for text in self._processor.decode(plain)]
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Return each id as it is written in the vocabulary."""
+        return [self._processor.id_to_piece(int(i)) for i in ids]
+
+    def _encode_with_space_mark(self, sentence: str) -> list[int]:
+        """Encode a sentence in which U+2581 stands for itself, not for a space."""
+        stand_in = next((c for c in _NONCHARACTERS if c not in sentence), None)
+        if stand_in is None or self._processor.unk_id() in self._space_mark_ids:
+            return self._processor.encode(sentence)
+        marked = self._processor.encode(sentence.replace(_SPACE_MARK, stand_in))
+        stand_in_ids = [
+            self._processor.piece_to_id(f"<0x{byte:02X}>") for byte in stand_in.encode()
+        ]
+        ids: list[int] = []
+        for token in marked:
+            ids.append(token)
+            if ids[-3:] == stand_in_ids:
+                ids[-3:] = self._space_mark_ids
+        return ids
+
+    def _check_special_ids(self) -> None:
+        ids = {
+            "pad": self.pad_id,
+            "bos": self.bos_id,
+            "eos": self.eos_id,
+            "unk": self.unk_id,
+        }
+        missing = [name for name, i in ids.items() if i < 0]
+        if missing or len(set(ids.values())) < len(ids):
+            fault = f"lacks {' and '.join(missing)}" if missing else "shares an id"
+            raise UserError(
+                f"The tokenizer {self.path} {fault} among its special tokens: {ids}. Four "
+                "different ids are needed. Train it with --pad_id=0 --bos_id=1 --eos_id=2 "
+                "--unk_id=3."
+            )
