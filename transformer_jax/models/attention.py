@@ -35,7 +35,8 @@ def scaled_dot_product_attention(
 ) -> tuple[jax.Array, jax.Array]:
     """Average `value` by how well each query matches each key (Section 3.2.1).
 
-    Products accumulate and the softmax runs in float32, to keep bfloat16 stable and fast.
+    Products accumulate and the softmax runs in float32, to keep bfloat16 stable and
+    fast.
 
     Args:
       query: [batch, query_length, num_heads, d_k].
@@ -133,7 +134,7 @@ class MultiHeadAttention(nn.Module):
         return self.attend(x, self.project(looked_at), mask, dropout)
 
     def project(self, looked_at: jax.Array) -> KeyValues:
-        """Project [batch, length, d_model] to keys and values, once for many queries."""
+        """Project [batch, length, d_model] to keys and values, for many queries."""
         return KeyValues(self.key(looked_at), self.value(looked_at))
 
     def attend(

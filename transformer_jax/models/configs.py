@@ -36,11 +36,12 @@ class TransformerConfig:
         the sub-layer's input instead and adds a final norm to each stack.
       norm_epsilon: added to the variance; the paper is silent, 1e-6 is tensor2tensor's.
       positions: sinusoidal (the paper's) or learned (Table 3, row E).
-      sinusoid_layout: "interleaved" is the paper's formula; "halves" has all sines, then
-        all cosines (Marian); "tensor2tensor" has halves with exponent i / (d/2 - 1).
+      sinusoid_layout: "interleaved" is the paper's formula; "halves" has all sines,
+        then all cosines (Marian); "tensor2tensor" has halves with exponent
+        i / (d/2 - 1).
       max_positions: rows of a learned position table.
-      tied_embeddings: "all" shares one matrix between source, target and logits (Section
-        3.4); "target" shares target and logits alone; "none" shares nothing.
+      tied_embeddings: "all" shares one matrix between source, target and logits
+        (Section 3.4); "target" shares target and logits alone; "none" shares nothing.
       use_attention_bias: biases in the attention projections; off in the paper.
       use_logits_bias: a bias on the logits; off in the paper.
       dtype: what to compute in; parameters, softmax and loss stay float32.
@@ -110,13 +111,14 @@ def validate(config: TransformerConfig) -> None:
     if (config.d_k is None or config.d_v is None) and config.d_model % config.num_heads:
         raise UserError(
             f"model.num_heads={config.num_heads} does not divide "
-            f"model.d_model={config.d_model}, so the depth of a head is unknown. Use a "
-            "number of heads that divides d_model, or give both model.d_k and model.d_v."
+            f"model.d_model={config.d_model}, so the depth of a head is unknown. Use "
+            "a number of heads that divides d_model, or give both model.d_k and "
+            "model.d_v."
         )
     if config.positions == "sinusoidal" and config.d_model % 2:
         raise UserError(
-            f"model.d_model={config.d_model} is odd, but sinusoids come in pairs. Use an "
-            "even d_model or model.positions=learned."
+            f"model.d_model={config.d_model} is odd, but sinusoids come in pairs. Use "
+            "an even d_model or model.positions=learned."
         )
     if (
         config.tied_embeddings == "all"
@@ -151,8 +153,8 @@ def _validate_sizes(config: TransformerConfig) -> None:
         rate = getattr(config, name)
         if not 0 <= rate < 1:
             raise UserError(
-                f"model.{name}={rate} must be at least 0 and below 1: it is the share of "
-                "elements that are dropped."
+                f"model.{name}={rate} must be at least 0 and below 1: it is the share "
+                "of elements that are dropped."
             )
     if config.norm_epsilon <= 0:
         raise UserError(f"model.norm_epsilon={config.norm_epsilon} must be above 0.")
@@ -166,8 +168,8 @@ def _validate_variants(config: TransformerConfig) -> None:
             choices = typing.get_args(hint)
             if getattr(config, name) not in choices:
                 raise UserError(
-                    f"model.{name}={getattr(config, name)!r} does not exist. Use one of "
-                    f"{', '.join(choices)}."
+                    f"model.{name}={getattr(config, name)!r} does not exist. Use one "
+                    f"of {', '.join(choices)}."
                 )
     try:
         dtype = jnp.dtype(config.dtype)

@@ -1,8 +1,8 @@
 """Counter-based dropout, the same on any mesh and in any micro-batch (Section 5.4).
 
-A bit is a pure function of (step, place in the network, global row, index in the row). So
-the same elements are dropped however the rows are spread over devices or slices, and no
-generator state has to travel through the network.
+A bit is a pure function of (step, place in the network, global row, index in the row).
+So the same elements are dropped however the rows are spread over devices or slices, and
+no generator state has to travel through the network.
 """
 
 import zlib
@@ -83,8 +83,8 @@ def random_bits(bits: DropoutBits, site: int, shape: tuple[int, ...]) -> jax.Arr
     start = _mix(_mix(bits.seed) + jnp.uint32(site))
     per_row = _mix(start + bits.rows * jnp.uint32(_GOLDEN_RATIO))
     per_row = per_row.reshape(-1, *(1,) * (len(shape) - 1))
-    # Each row counts with a stride of its own (odd, so that no number comes twice): with
-    # one stride for all, two rows could be shifted copies of each other.
+    # Each row counts with a stride of its own (odd, so that no number comes twice):
+    # with one stride for all, two rows could be shifted copies of each other.
     stride = _mix(per_row ^ jnp.uint32(_GOLDEN_RATIO)) | jnp.uint32(1)
     return _mix(per_row + stride * _index_in_row(shape))
 
@@ -112,8 +112,9 @@ class Dropout(nn.Module):
             return x
         if bits.rows.shape != x.shape[:1]:
             raise ValueError(
-                f"dropout needs one row number for each row, got {bits.rows.shape} for an "
-                f"array of shape {x.shape}. Slice DropoutBits.rows as you slice the batch."
+                f"dropout needs one row number for each row, got {bits.rows.shape} for "
+                f"an array of shape {x.shape}. Slice DropoutBits.rows as you slice the "
+                "batch."
             )
         site = zlib.crc32("/".join(self.path).encode())
         threshold = jnp.uint32(min(round(self.rate * 2**32), 2**32 - 1))

@@ -5,6 +5,8 @@ import jax
 import jax.numpy as jnp
 from jax.typing import DTypeLike
 
+from transformer_jax.models.parameters import parameter
+
 
 class TokenEmbedding(nn.Module):
     """One vector for each piece, for looking up and for the logits (Section 3.4).
@@ -20,22 +22,18 @@ class TokenEmbedding(nn.Module):
     dtype: DTypeLike = jnp.float32
 
     def setup(self) -> None:
-        # The paper is silent; as in tensor2tensor, so that logits start with variance 1.
+        # The paper is silent; as in tensor2tensor: logits start with variance 1.
         init = nn.initializers.normal(self.d_model**-0.5)
-        self.embedding = self.param(
-            "embedding",
-            nn.with_logical_partitioning(init, ("vocab", "d_model")),
-            (self.num_rows, self.d_model),
-            jnp.float32,
-        )
+        shape = (self.num_rows, self.d_model)
+        self.embedding = parameter(self, "embedding", init, ("vocab", "d_model"), shape)
 
     def lookup(self, tokens: jax.Array, is_real: jax.Array | None = None) -> jax.Array:
         """Look tokens up and multiply by sqrt(d_model).
 
         Args:
           tokens: [batch, length] ids below `num_rows`.
-          is_real: boolean [batch, length]; where False the vector is zero, and so is the
-            gradient that reaches the table. None means everywhere True.
+          is_real: boolean [batch, length]; where False the vector is zero, and so is
+            the gradient that reaches the table. None means everywhere True.
 
         Returns:
           float32 [batch, length, d_model].

@@ -10,6 +10,7 @@ from jax import lax
 from jax.typing import DTypeLike
 
 from transformer_jax.models.dropout import Dropout, DropoutBits
+from transformer_jax.models.parameters import parameter
 
 Activation = Literal["relu", "gelu", "swish"]
 NormPosition = Literal["post", "pre"]
@@ -53,11 +54,12 @@ class Linear(nn.Module):
             in_axis=tuple(range(num_in)),
             out_axis=tuple(range(num_in, num_in + len(self.features))),
         )
-        kernel = self.param(
+        kernel = parameter(
+            self,
             "kernel",
-            nn.with_logical_partitioning(init, self.in_axes + self.out_axes),
+            init,
+            self.in_axes + self.out_axes,
             in_shape + self.features,
-            jnp.float32,
         )
         in_of_x = tuple(range(x.ndim - num_in, x.ndim))
         y = lax.dot_general(
@@ -67,8 +69,8 @@ class Linear(nn.Module):
             preferred_element_type=jnp.float32,
         )
         if self.use_bias:
-            init = nn.with_logical_partitioning(nn.initializers.zeros, self.out_axes)
-            bias = self.param("bias", init, self.features, jnp.float32)
+            zeros = nn.initializers.zeros
+            bias = parameter(self, "bias", zeros, self.out_axes, self.features)
             y = y + bias.reshape(*(1,) * (y.ndim - bias.ndim), *self.features)
         return y.astype(self.dtype)
 
@@ -106,8 +108,8 @@ class FeedForward(nn.Module):
 class LayerNorm(nn.Module):
     """Normalise each position to mean 0 and variance 1, then scale and shift (3.1).
 
-    The variance is the mean squared deviation, epsilon stands under the root, and all of
-    it is float32.
+    The variance is the mean squared deviation, epsilon stands under the root, and all
+    of it is float32.
 
     Attributes:
       epsilon: added to the variance.
@@ -122,8 +124,7 @@ class LayerNorm(nn.Module):
         """Normalise `x` [batch, length, d_model] along its last axis."""
 
         def vector(name: str, init: nn.initializers.Initializer) -> jax.Array:
-            init = nn.with_logical_partitioning(init, ("d_model",))
-            values = self.param(name, init, x.shape[-1:], jnp.float32)
+            values = parameter(self, name, init, ("d_model",), x.shape[-1:])
             return values.reshape(*(1,) * (x.ndim - 1), -1)
 
         x = x.astype(jnp.float32)
@@ -161,7 +162,7 @@ class Residual(nn.Module):
         sublayer: Callable[[jax.Array], jax.Array],
         dropout: DropoutBits | None = None,
     ) -> jax.Array:
-        """Apply `sublayer` to `x` [batch, length, d_model]; the same shape comes out."""
+        """Apply `sublayer` to `x` [batch, length, d_model], and keep its shape."""
         if self.norm_position == "pre":
             return x + self.dropout(sublayer(self.norm(x)), dropout)
         return self.norm(x + self.dropout(sublayer(x), dropout))

@@ -1,8 +1,8 @@
-"""Which position may look at which, as booleans: True where looking is allowed (3.2.3).
+"""Which position may look at which: booleans, True where looking is allowed (3.2.3).
 
-Masks come from segments: 0 on padding, 1, 2, ... for the sentences that share a row. Their
-shape is [batch, 1, query_length, key_length], so they are computed once for a whole stack
-and broadcast over its heads.
+Masks come from segments: 0 on padding, 1, 2, ... for the sentences that share a row.
+Their shape is [batch, 1, query_length, key_length], so they are computed once for a
+whole stack and broadcast over its heads.
 """
 
 import jax

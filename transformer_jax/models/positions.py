@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from transformer_jax.errors import UserError
+from transformer_jax.models.parameters import parameter
 
 SinusoidLayout = Literal["interleaved", "halves", "tensor2tensor"]
 
@@ -113,10 +114,6 @@ class LearnedPositions(nn.Module):
             )
         # The paper is silent; the same spread as the token table's.
         init = nn.initializers.normal(self.d_model**-0.5)
-        table = self.param(
-            "embedding",
-            nn.with_logical_partitioning(init, ("positions", "d_model")),
-            (self.max_positions, self.d_model),
-            jnp.float32,
-        )
+        shape = (self.max_positions, self.d_model)
+        table = parameter(self, "embedding", init, ("positions", "d_model"), shape)
         return _rows(table, positions, length)

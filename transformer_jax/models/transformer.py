@@ -1,5 +1,6 @@
-"""Encoder and decoder stacks and the full Transformer (Section 3.1)."""
+"""The full Transformer, and its cache for decoding (Section 3.1)."""
 
+import dataclasses
 from typing import Any
 
 import flax.linen as nn
@@ -7,13 +8,14 @@ import flax.struct
 import jax
 import jax.numpy as jnp
 
-from transformer_jax.models.attention import KeyValues, MultiHeadAttention
+from transformer_jax.models.attention import KeyValues
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.dropout import Dropout, DropoutBits
 from transformer_jax.models.embeddings import TokenEmbedding, mask_padded_vocabulary
-from transformer_jax.models.layers import FeedForward, LayerNorm, Residual
 from transformer_jax.models.masks import decoder_mask, padding_mask, segment_mask
+from transformer_jax.models.parameters import parameter
 from transformer_jax.models.positions import LearnedPositions, SinusoidalPositions
+from transformer_jax.models.stacks import Decoder, Encoder
 
 
 @flax.struct.dataclass
@@ -21,8 +23,8 @@ class Cache:
     """What decoding remembers between two steps.
 
     Attributes:
-      sentence: keys and values of the memory for each layer's cross-attention, and which
-        of its positions are real; every leaf [batch, source_length, ...].
+      sentence: keys and values of the memory for each layer's cross-attention, and the
+        segments, 0 on padding; every leaf [batch, source_length, ...].
       hypothesis: keys and values of the tokens so far for each layer's self-attention;
         every leaf [batch, num_hypotheses, max_length, num_heads, depth].
       index: int32 scalar, the number of tokens already consumed.
@@ -41,221 +43,15 @@ def grow_cache(cache: Cache, max_length: int) -> Cache:
         widths[2] = (0, max_length - array.shape[2])
         return jnp.pad(array, widths)
 
-    return cache.replace(hypothesis=jax.tree.map(pad, cache.hypothesis))
-
-
-def _attention(config: TransformerConfig) -> MultiHeadAttention:
-    return MultiHeadAttention(
-        d_model=config.d_model,
-        num_heads=config.num_heads,
-        d_k=config.key_depth,
-        d_v=config.value_depth,
-        use_bias=config.use_attention_bias,
-        dropout_rate=config.attention_dropout_rate,
-        dtype=config.dtype,
-    )
-
-
-def _feed_forward(config: TransformerConfig) -> FeedForward:
-    return FeedForward(
-        d_ff=config.d_ff,
-        activation=config.activation,
-        dropout_rate=config.feed_forward_dropout_rate,
-        dtype=config.dtype,
-    )
-
-
-def _residual(config: TransformerConfig) -> Residual:
-    return Residual(
-        dropout_rate=config.dropout_rate,
-        norm_position=config.norm_position,
-        norm_epsilon=config.norm_epsilon,
-        dtype=config.dtype,
-    )
-
-
-class EncoderLayer(nn.Module):
-    """Self-attention, then feed-forward (Section 3.1)."""
-
-    config: TransformerConfig
-
-    def setup(self) -> None:
-        self.self_attention = _attention(self.config)
-        self.self_attention_residual = _residual(self.config)
-        self.feed_forward = _feed_forward(self.config)
-        self.feed_forward_residual = _residual(self.config)
-
-    def __call__(
-        self, x: jax.Array, mask: jax.Array, dropout: DropoutBits | None
-    ) -> jax.Array:
-        """Transform positions.
-
-        Args:
-          x: [batch, source_length, d_model].
-          mask: boolean [batch, 1, source_length, source_length].
-          dropout: randomness, or None for none.
-
-        Returns:
-          [batch, source_length, d_model].
-        """
-        x = self.self_attention_residual(
-            x, lambda x: self.self_attention(x, x, mask, dropout), dropout
-        )
-        return self.feed_forward_residual(
-            x, lambda x: self.feed_forward(x, dropout), dropout
-        )
-
-
-class DecoderLayer(nn.Module):
-    """Masked self-attention, attention to the memory, feed-forward (Section 3.1)."""
-
-    config: TransformerConfig
-
-    def setup(self) -> None:
-        self.self_attention = _attention(self.config)
-        self.self_attention_residual = _residual(self.config)
-        self.cross_attention = _attention(self.config)
-        self.cross_attention_residual = _residual(self.config)
-        self.feed_forward = _feed_forward(self.config)
-        self.feed_forward_residual = _residual(self.config)
-
-    def __call__(
-        self,
-        x: jax.Array,
-        memory: jax.Array,
-        self_mask: jax.Array,
-        cross_mask: jax.Array,
-        dropout: DropoutBits | None,
-    ) -> jax.Array:
-        """Transform positions.
-
-        Args:
-          x: [batch, target_length, d_model].
-          memory: [batch, source_length, d_model].
-          self_mask: boolean [batch, 1, target_length, target_length].
-          cross_mask: boolean [batch, 1, target_length, source_length].
-          dropout: randomness, or None for none.
-
-        Returns:
-          [batch, target_length, d_model].
-        """
-        x = self.self_attention_residual(
-            x, lambda x: self.self_attention(x, x, self_mask, dropout), dropout
-        )
-        x = self.cross_attention_residual(
-            x, lambda x: self.cross_attention(x, memory, cross_mask, dropout), dropout
-        )
-        return self.feed_forward_residual(
-            x, lambda x: self.feed_forward(x, dropout), dropout
-        )
-
-    def project_memory(self, memory: jax.Array) -> KeyValues:
-        """Project [batch, source_length, d_model] for cross-attention, once."""
-        return self.cross_attention.project(memory)
-
-    def step(
-        self,
-        x: jax.Array,
-        memory: KeyValues,
-        memory_mask: jax.Array,
-        past: KeyValues,
-        index: jax.Array,
-    ) -> tuple[jax.Array, KeyValues]:
-        """Transform one position of every hypothesis.
-
-        Args:
-          x: [batch, num_hypotheses, d_model].
-          memory: keys and values [batch, source_length, num_heads, depth]. Hypotheses of
-            a sentence are queries to it side by side, so it is never copied for them.
-          memory_mask: boolean [batch, 1, 1, source_length].
-          past: keys and values [batch, num_hypotheses, max_length, num_heads, depth].
-          index: int32 scalar, the position.
-
-        Returns:
-          [batch, num_hypotheses, d_model], and `past` with `index` filled.
-        """
-        new_past = past
-
-        def self_attention(x: jax.Array) -> jax.Array:
-            nonlocal new_past
-            output, new_past = self.self_attention.step(x, past, index)
-            return output
-
-        x = self.self_attention_residual(x, self_attention)
-        x = self.cross_attention_residual(
-            x, lambda x: self.cross_attention.attend(x, memory, memory_mask)
-        )
-        return self.feed_forward_residual(x, self.feed_forward), new_past
-
-
-class Encoder(nn.Module):
-    """N encoder layers; with pre-norm, a norm at the end (Section 3.1)."""
-
-    config: TransformerConfig
-
-    def setup(self) -> None:
-        config = self.config
-        self.layer = [EncoderLayer(config) for _ in range(config.num_encoder_layers)]
-        if config.norm_position == "pre":
-            self.norm = LayerNorm(config.norm_epsilon, config.dtype)
-
-    def __call__(
-        self, x: jax.Array, mask: jax.Array, dropout: DropoutBits | None
-    ) -> jax.Array:
-        """Apply all layers; shapes as in `EncoderLayer`."""
-        for layer in self.layer:
-            x = layer(x, mask, dropout)
-        return self.norm(x) if self.config.norm_position == "pre" else x
-
-
-class Decoder(nn.Module):
-    """N decoder layers; with pre-norm, a norm at the end (Section 3.1)."""
-
-    config: TransformerConfig
-
-    def setup(self) -> None:
-        config = self.config
-        self.layer = [DecoderLayer(config) for _ in range(config.num_decoder_layers)]
-        if config.norm_position == "pre":
-            self.norm = LayerNorm(config.norm_epsilon, config.dtype)
-
-    def __call__(
-        self,
-        x: jax.Array,
-        memory: jax.Array,
-        self_mask: jax.Array,
-        cross_mask: jax.Array,
-        dropout: DropoutBits | None,
-    ) -> jax.Array:
-        """Apply all layers; shapes as in `DecoderLayer`."""
-        for layer in self.layer:
-            x = layer(x, memory, self_mask, cross_mask, dropout)
-        return self.norm(x) if self.config.norm_position == "pre" else x
-
-    def project_memory(self, memory: jax.Array) -> tuple[KeyValues, ...]:
-        """Project [batch, source_length, d_model] for every layer."""
-        return tuple(layer.project_memory(memory) for layer in self.layer)
-
-    def step(self, x: jax.Array, cache: Cache) -> tuple[jax.Array, Cache]:
-        """Apply all layers to one position [batch, num_hypotheses, d_model]."""
-        pasts = []
-        memory_mask = padding_mask(cache.sentence["segments"])
-        for layer, memory, past in zip(
-            self.layer, cache.sentence["memory"], cache.hypothesis, strict=True
-        ):
-            x, past = layer.step(x, memory, memory_mask, past, cache.index)
-            pasts.append(past)
-        if self.config.norm_position == "pre":
-            x = self.norm(x)
-        return x, cache.replace(hypothesis=tuple(pasts), index=cache.index + 1)
+    return dataclasses.replace(cache, hypothesis=jax.tree.map(pad, cache.hypothesis))
 
 
 class Transformer(nn.Module):
     """The encoder-decoder model (Section 3, Figure 1).
 
-    Segments number the sentences that share a row from 1 and are 0 on padding; positions
-    count from 0 inside each sentence and stay below the row's length. `dropout` None
-    means a deterministic pass.
+    Segments number the sentences that share a row from 1 and are 0 on padding;
+    positions count from 0 inside each sentence and stay below the row's length.
+    `dropout` None means a deterministic pass.
     """
 
     config: TransformerConfig
@@ -279,9 +75,9 @@ class Transformer(nn.Module):
         if config.tied_embeddings == "none":
             self.output_embedding = table(config.target_vocab_width)
         if config.use_logits_bias:
-            init = nn.with_logical_partitioning(nn.initializers.zeros, ("vocab",))
+            zeros = nn.initializers.zeros
             shape = (config.target_vocab_width,)
-            self.logits_bias = self.param("logits_bias", init, shape, jnp.float32)
+            self.logits_bias = parameter(self, "logits_bias", zeros, ("vocab",), shape)
         self.source_positions = positions()
         self.target_positions = positions()
         self.source_dropout = Dropout(config.dropout_rate)
@@ -421,7 +217,14 @@ class Transformer(nn.Module):
         max_length = cache.hypothesis[0].key.shape[2]
         position = self.target_positions(cache.index.reshape(1, 1), max_length)
         x = (self._target_table.lookup(tokens) + position).astype(self.config.dtype)
-        x, cache = self.decoder.step(x, cache)
+        x, past = self.decoder.step(
+            x,
+            cache.sentence["memory"],
+            padding_mask(cache.sentence["segments"]),
+            cache.hypothesis,
+            cache.index,
+        )
+        cache = dataclasses.replace(cache, hypothesis=past, index=cache.index + 1)
         return self._logits(x), cache
 
     @property
@@ -430,7 +233,7 @@ class Transformer(nn.Module):
         return self.token_embedding if tied else self.target_embedding
 
     def _logits(self, x: jax.Array) -> jax.Array:
-        """Map [batch, length, d_model] to float32 [batch, length, vocab_width] (3.4)."""
+        """Turn [batch, length, d_model] into [batch, length, vocab_width] (3.4)."""
         tied = self.config.tied_embeddings != "none"
         logits = (self._target_table if tied else self.output_embedding).logits(x)
         if self.config.use_logits_bias:
