@@ -30,8 +30,8 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         if error.errno is None:  # Not from the system: a broken gzip that was read.
             raise
         raise UserError(
-            f"Cannot write {path}: {error.strerror or error}. Free some space, or choose "
-            "another directory."
+            f"Cannot write {path}: {error.strerror or error}. Free some space, or "
+            "choose another directory."
         ) from error
     finally:
         with contextlib.suppress(OSError):

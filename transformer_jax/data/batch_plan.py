@@ -1,10 +1,10 @@
 """Which pairs share a batch: a pure function of seed, lengths and settings.
 
-The paper batches pairs "together by approximate sequence length" (Section 5.1). Here the
-shapes are fixed before training, so that XLA compiles each once; every pair goes to the
-cheapest shape that holds it. The pairs left over when a shape's batches are cut move up
+The paper batches pairs "together by approximate sequence length" (Section 5.1). Here
+the shapes are fixed before training, so that XLA compiles each once; every pair goes to
+the cheapest shape that holds it. Pairs left over when a shape's batches are cut move up
 to a larger shape where that costs less than filling a batch with empty rows. All counts
-are the same in every epoch, so a step's epoch and place follow from its number alone.
+are the same in every epoch, so a step's epoch and place follow from its number.
 """
 
 import dataclasses
@@ -129,9 +129,9 @@ class BatchPlan:
         """Return a table of the shapes and the share of real tokens."""
         source_share, target_share = self.real_token_share()
         lines = [
-            f"{len(self._assigned)} pairs in {self.batches_per_epoch} batches an epoch, "
-            f"{len(self.shapes)} shapes; real tokens: {source_share:.1%} of source "
-            f"positions, {target_share:.1%} of target positions",
+            f"{len(self._assigned)} pairs in {self.batches_per_epoch} batches an "
+            f"epoch, {len(self.shapes)} shapes; real tokens: {source_share:.1%} of "
+            f"source positions, {target_share:.1%} of target positions",
             "  rows  source  target  batches",
         ]
         for shape, n in zip(self.shapes, self._num_batches, strict=True):
@@ -141,7 +141,7 @@ class BatchPlan:
         return "\n".join(lines)
 
     def _epoch(self, epoch: int) -> _Epoch:
-        """Return the plan of an epoch; the last two are kept, for threads that run ahead."""
+        """Return an epoch's plan, keeping the last two for threads that run ahead."""
         with self._lock:
             if epoch not in self._epochs:
                 self._epochs = {e: p for e, p in self._epochs.items() if e == epoch - 1}
@@ -162,8 +162,8 @@ class BatchPlan:
             # Pairs moved up come first: a pair is moved twice only if all others fit.
             members = np.concatenate(groups[i][::-1])
             stay = min(num_batches * shape.rows, len(members))
-            if stay < len(members):
-                groups[self._promoted[i]].append(members[stay:])
+            if (larger := self._promoted[i]) is not None:
+                groups[larger].append(members[stay:])
             full = [shape.rows] * num_batches
             if num_batches:
                 full[-1] -= num_batches * shape.rows - stay

@@ -3,13 +3,14 @@
 A sentence of n tokens takes n + 1 positions, the last for EOS (or the first for BOS).
 """
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-# Enough candidates for a bound on either side; more gain nothing measurable.
-_MAX_CANDIDATES = 48
+# How far a bound is moved at a time while looking for better ones.
+_STRIDES = (1, 3, 9, 27)
 
 
 class BatchShape(NamedTuple):
@@ -20,9 +21,17 @@ class BatchShape(NamedTuple):
     target_length: int
 
 
+Bound = tuple[int, int]  # Most positions of source and of target.
+
+
 def shape_cost(shape: BatchShape) -> int:
     """Return the positions that one row takes on both sides together."""
     return shape.source_length + shape.target_length
+
+
+def _by_cost(shape: BatchShape) -> tuple[int, BatchShape]:
+    """Order shapes so that one that holds another comes after it."""
+    return shape_cost(shape), shape
 
 
 def choose_shapes(
@@ -33,11 +42,11 @@ def choose_shapes(
     max_shapes: int = 12,
     row_multiple: int = 8,
 ) -> tuple[BatchShape, ...]:
-    """Choose shapes that leave the fewest positions without a real token.
+    """Choose shapes that leave few positions of an epoch without a real token.
 
-    The target axis is cut into bands, and each band has source bounds of its own, since
-    sentences of one length have translations of several. Dynamic programming finds the
-    best bands and bounds for the whole distribution of lengths.
+    Bounds start on quantiles of the lengths and are then moved, one at a time, as long
+    as that saves positions, those of empty rows included. A shape may be longer on one
+    side: translations of sentences of one length have several lengths.
 
     Args:
       source_lengths: [pairs] tokens of each source sentence, without special ones.
@@ -48,36 +57,74 @@ def choose_shapes(
       row_multiple: rows are a multiple of this, so that devices can share them.
 
     Returns:
-      The shapes; the last holds the longest sentence of both sides.
+      The shapes from cheap to expensive; the last holds the longest sentence of both
+      sides.
     """
-    lengths, counts = np.unique(
-        np.stack([source_lengths, target_lengths]), axis=1, return_counts=True
-    )
-    source_bounds, target_bounds = (_candidate_bounds(side, counts) for side in lengths)
-    histogram = np.zeros((len(target_bounds), len(source_bounds)))
-    cells = (
-        np.searchsorted(target_bounds, lengths[1] + 1),
-        np.searchsorted(source_bounds, lengths[0] + 1),
-    )
-    np.add.at(histogram, cells, counts)
-    most_rows = _round_up(len(source_lengths), row_multiple)
-    best: tuple[int, tuple[BatchShape, ...]] | None = None
-    # Each shape more pads less but may leave one more batch unfilled: count both.
-    for bounds in _best_bounds(histogram, source_bounds, target_bounds, max_shapes):
+    # Only the distinct pairs of lengths matter, and they are few.
+    width = int(target_lengths.max()) + 1
+    codes = source_lengths.astype(np.int64) * width + target_lengths
+    distinct, counts = np.unique(codes, return_counts=True)
+    distinct_source, distinct_target = np.divmod(distinct, width)
+    most_rows = -(-len(source_lengths) // row_multiple) * row_multiple
+
+    def make_shapes(bounds: list[Bound]) -> list[BatchShape]:
         shapes = []
-        for s, t in bounds:
-            rows = min(
-                tokens_per_batch // max(s, t) // row_multiple * row_multiple, most_rows
+        for source, target in set(bounds):
+            rows = min(tokens_per_batch // max(source, target), most_rows)
+            rows = max(rows // row_multiple, 1) * row_multiple
+            shapes.append(BatchShape(rows, source, target))
+        return sorted(shapes, key=_by_cost)
+
+    def count_positions(bounds: list[Bound]) -> int:
+        shapes = make_shapes(bounds)
+        assigned = assign_shapes(distinct_source, distinct_target, shapes)
+        pairs = np.bincount(assigned, counts, len(shapes)).astype(int).tolist()
+        return choose_promotions(shapes, pairs).positions
+
+    bounds = _quantile_bounds(source_lengths, target_lengths, max_shapes)
+    return tuple(make_shapes(_improve_bounds(bounds, count_positions)))
+
+
+def _quantile_bounds(
+    source_lengths: np.ndarray, target_lengths: np.ndarray, count: int
+) -> list[Bound]:
+    """Return `count` bounds, each above equally many more sentences than the last."""
+    quantiles = np.linspace(0, 1, count + 1)[1:]
+    source, target = (
+        np.quantile(side, quantiles, method="higher").astype(int) + 1
+        for side in (source_lengths, target_lengths)
+    )
+    return list(zip(source.tolist(), target.tolist(), strict=True))
+
+
+def _improve_bounds(
+    bounds: list[Bound], count_positions: Callable[[list[Bound]], int]
+) -> list[Bound]:
+    """Move one bound at a time, all but the last, until no move saves positions.
+
+    Equal bounds make one shape, so that a move can also take a shape away.
+    """
+    top_source, top_target = bounds[-1]
+    moves = [
+        (stride * source, stride * target)
+        for stride in _STRIDES
+        for source, target in itertools.product((-1, 0, 1), repeat=2)
+        if source or target
+    ]
+    moves.append((top_source, top_target))
+    best = count_positions(bounds)
+    improved = True
+    while improved:
+        improved = False
+        for place, (source, target) in itertools.product(range(len(bounds) - 1), moves):
+            changed = list(bounds)
+            changed[place] = (
+                min(max(bounds[place][0] + source, 2), top_source),
+                min(max(bounds[place][1] + target, 2), top_target),
             )
-            shapes.append(BatchShape(max(rows, row_multiple), s, t))
-        shapes.sort(key=lambda shape: (shape_cost(shape), shape))
-        assigned = assign_shapes(*lengths, shapes)
-        shape_counts = np.bincount(assigned, counts, len(shapes)).astype(int).tolist()
-        cost = choose_promotions(shapes, shape_counts).positions
-        if best is None or cost < best[0]:
-            best = cost, tuple(shapes)
-    assert best is not None
-    return best[1]
+            if (positions := count_positions(changed)) < best:
+                best, bounds, improved = positions, changed, True
+    return bounds
 
 
 def assign_shapes(
@@ -113,8 +160,8 @@ class Promotions(NamedTuple):
     """Where the pairs go that fill no whole batch of their shape.
 
     Attributes:
-      targets: for each shape, the number of a larger one, or None to fill the last batch
-        with empty rows.
+      targets: for each shape, the number of a larger one, or None to fill the last
+        batch with empty rows.
       num_batches: for each shape, its batches in an epoch.
       positions: of all batches, both sides together.
     """
@@ -171,89 +218,3 @@ def _next_larger(shapes: Sequence[BatchShape], i: int) -> int | None:
         ):
             return j
     return None
-
-
-def _round_up(number: int, multiple: int) -> int:
-    return -(-number // multiple) * multiple
-
-
-def _candidate_bounds(lengths: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return the positions at which a shape may end: quantiles, and the longest of all."""
-    positions = np.repeat(
-        np.arange(lengths.max() + 2), np.bincount(lengths + 1, counts).astype(int)
-    )
-    ranks = np.linspace(0, len(positions) - 1, _MAX_CANDIDATES).astype(int)
-    return np.unique(positions[ranks])
-
-
-def _best_bounds(
-    histogram: np.ndarray,
-    source_bounds: np.ndarray,
-    target_bounds: np.ndarray,
-    max_shapes: int,
-) -> list[list[tuple[int, int]]]:
-    """Return the cheapest (source, target) bounds for each number of shapes.
-
-    Args:
-      histogram: [targets, sources] number of pairs up to each bound and over the last.
-      source_bounds: [sources] candidates.
-      target_bounds: [targets] candidates.
-      max_shapes: most shapes.
-    """
-    num_targets, num_sources = histogram.shape
-    # below[i, j]: pairs with a target in the first i candidates, a source in the first j.
-    below = np.zeros((num_targets + 1, num_sources + 1))
-    below[1:, 1:] = histogram.cumsum(axis=0).cumsum(axis=1)
-    # costs[k, i]: of covering the first i target candidates with k shapes.
-    costs = np.full((max_shapes + 1, num_targets + 1), np.inf)
-    costs[0, 0] = 0
-    found: dict[tuple[int, int], list[tuple[int, int]]] = {(0, 0): []}
-    for stop in range(1, num_targets + 1):
-        top = int(target_bounds[stop - 1])
-        for start in range(stop):
-            pairs = below[stop] - below[start]
-            # The last band reaches to the longest source, for leftovers to move to.
-            reach = (
-                num_sources
-                if stop == num_targets
-                else int(np.argmax(pairs == pairs[-1]))
-            )
-            for used, (cost, bounds) in enumerate(
-                _cut_band(pairs[: reach + 1], source_bounds[:reach], max_shapes),
-                start=1,
-            ):
-                total = costs[: max_shapes + 1 - used, start] + cost + pairs[-1] * top
-                for k in np.flatnonzero(total < costs[used:, stop]):
-                    costs[used + k, stop] = total[k]
-                    found[used + k, stop] = found[k, start] + [(s, top) for s in bounds]
-    return [
-        found[k, num_targets]
-        for k in range(1, max_shapes + 1)
-        if (k, num_targets) in found
-    ]
-
-
-def _cut_band(
-    pairs: np.ndarray, bounds: np.ndarray, max_shapes: int
-) -> list[tuple[float, list[int]]]:
-    """Return the least source positions, and the bounds, with 1, 2, ... bounds.
-
-    Args:
-      pairs: [bounds + 1] pairs of the band below each bound, from 0.
-      bounds: [bounds] candidates, the last of which is always used.
-      max_shapes: most bounds to use.
-    """
-    # step[i, j]: cost of the pairs between candidates i and j in a shape that ends at j.
-    step = (pairs[None, 1:] - pairs[:-1, None]) * bounds[None, :]
-    step = np.where(np.tri(len(bounds), dtype=bool).T, step, np.inf)
-    cost, cuts, results = step[0], [], []
-    for used in range(1, min(max_shapes, len(bounds)) + 1):
-        if used > 1:
-            options = cost[:-1, None] + step[1:]
-            cuts.append(options.argmin(axis=0))
-            cost = options.min(axis=0)
-        chosen = [len(bounds) - 1]
-        for cut in reversed(cuts):
-            chosen.append(int(cut[chosen[-1]]))
-        results.append((float(cost[-1]), [int(bounds[i]) for i in reversed(chosen)]))
-    return results

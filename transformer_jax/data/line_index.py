@@ -1,4 +1,4 @@
-r"""Where each line of a text file starts, kept on disk, so that any line is one seek away.
+r"""Where each line of a text file starts, kept on disk: any line is one seek away.
 
 The file is read once, in blocks and with numpy, whatever its size. What would shift or
 spoil lines is checked on the way, and what is merely odd is counted.
@@ -28,8 +28,8 @@ _NEWLINE, _TAB = ord("\n"), ord("\t")
 
 # Characters that other programs take for the end of a line.
 _SEPARATORS = [c.encode() for c in "\v\f\x1c\x1d\x1e\x85\u2028\u2029"]
-# Every byte that occurs in a character of white space, as a table of 256 booleans. A line
-# with any other byte is not blank; the few others are looked at one by one.
+# Every byte that occurs in a character of white space, as a table of 256 booleans. A
+# line with any other byte is not blank; the few others are looked at one by one.
 _MAY_BE_SPACE = np.zeros(256, bool)
 _MAY_BE_SPACE[
     [b for c in map(chr, range(0x3001)) if c.isspace() for b in c.encode()]

@@ -74,8 +74,8 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
                 yield unpacked  # type: ignore[misc]
     except FileNotFoundError as error:
         raise UserError(
-            f"There is no file {path}. Check the path; relative paths start at the data "
-            "directory, or else at the current one."
+            f"There is no file {path}. Check the path; relative paths start at the "
+            "data directory, or else at the current one."
         ) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise UserError(
@@ -99,7 +99,7 @@ def not_utf8(path: str, line_number: int, error: UnicodeDecodeError) -> UserErro
     """Return the error for a line that is not UTF-8; lines count from 1."""
     byte = error.object[error.start]
     return UserError(
-        f"{path}, line {line_number}: byte 0x{byte:02x} at byte {error.start + 1} of the "
-        "line is not UTF-8. Convert the file, for example with "
+        f"{path}, line {line_number}: byte 0x{byte:02x} at byte {error.start + 1} of "
+        "the line is not UTF-8. Convert the file, for example with "
         "`iconv -f ISO-8859-1 -t UTF-8`."
     )

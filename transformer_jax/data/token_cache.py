@@ -1,8 +1,7 @@
 """Text tokenised once, on disk: flat ids in shards, lengths, and a manifest.
 
-A shard is one file: source lengths, target lengths (int32), source ids, target ids
-(uint16, or uint32 for a large vocabulary). Its summary is written after it and the
-manifest last of all, so a build that was killed goes on where it stopped.
+Each shard's file is written before its summary, and the manifest last of all, so a
+build that was killed goes on where it stopped.
 """
 
 import hashlib
@@ -12,13 +11,13 @@ import os
 import pathlib
 import zlib
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from absl import logging
 
 from transformer_jax.data.atomic import write_atomically
+from transformer_jax.data.shards import Shard, find_damage, gather_ids
 from transformer_jax.data.sources import PairSource
 from transformer_jax.data.tokenizer import Tokenizer
 from transformer_jax.errors import UserError
@@ -36,7 +35,7 @@ def cache_key(
     max_length_ratio: float = 0.0,
     shard_size: int = 1 << 16,
 ) -> str:
-    """Return a name for the cache that these arguments give: a hash of all that matters."""
+    """Return the name of the cache that these arguments make: a hash of them all."""
     settings = [max_length, float(max_length_ratio), shard_size]
     tokenizers = [source_tokenizer.fingerprint, target_tokenizer.fingerprint]
     parts = [_FORMAT_VERSION, source.fingerprint(), tokenizers, settings]
@@ -85,7 +84,7 @@ def build_token_cache(
             f"{directory} holds tokens of another text, tokenizer or setting (key "
             f"{found.get('key')}, expected {key}). Use another directory or delete it."
         )
-    if found and not any(_find_damage(directory, shard) for shard in found["shards"]):
+    if found and not any(find_damage(directory, shard) for shard in found["shards"]):
         return TokenCache(directory, verify=False)
     writer = _ShardWriter(
         source,
@@ -151,15 +150,14 @@ class TokenCache:
                 "broken). Start the run again to build it."
             )
         shards = self.manifest["shards"]
-        damages = (_find_damage(self.directory, shard) for shard in shards if verify)
+        damages = (find_damage(self.directory, shard) for shard in shards if verify)
         if damage := next(filter(None, damages), None):
             raise UserError(
                 f"The token cache in {directory} is damaged: {damage}. Start the run "
                 "again to tokenise this shard once more, or delete the directory."
             )
         files = [
-            _Shard(self.directory / s["file"], s, self.manifest["dtype"])
-            for s in shards
+            Shard(self.directory / s["file"], s, self.manifest["dtype"]) for s in shards
         ]
         lengths = np.concatenate([file.lengths for file in files], axis=1)
         self.source_lengths, self.target_lengths = lengths
@@ -190,51 +188,10 @@ class TokenCache:
         """
         shards = np.searchsorted(self._first_pairs, pairs, side="right") - 1
         source, target = (
-            _gather(pairs, shards, lengths, starts, ids)
+            gather_ids(pairs, shards, lengths, starts, ids)
             for lengths, starts, ids in self._sides
         )
         return source, target
-
-
-class _Shard:
-    """The memory-mapped parts of a shard file.
-
-    Attributes:
-      lengths: [2, pairs] int32, source and target.
-      ids: the flat ids of the source and of the target.
-    """
-
-    def __init__(self, path: pathlib.Path, summary: dict[str, Any], dtype: str) -> None:
-        n = summary["num_pairs"]
-        raw = np.memmap(path, np.uint8, "r") if n else np.zeros(0, np.uint8)
-        self.lengths = raw[: 8 * n].view(np.int32).reshape(2, n)
-        self.ids = np.split(raw[8 * n :].view(dtype), [summary["num_source_ids"]])
-
-    def starts(self) -> np.ndarray:
-        """Return [2, pairs] where each sentence starts in its side's ids."""
-        return np.cumsum(self.lengths, axis=1, dtype=np.int64) - self.lengths
-
-
-def _gather(
-    pairs: np.ndarray,
-    shards: np.ndarray,
-    lengths: np.ndarray,
-    starts: np.ndarray,
-    ids: Sequence[np.ndarray],
-) -> np.ndarray:
-    """Return one side's ids of `pairs`, which lie in `shards`, end to end."""
-    counts = lengths[pairs]
-    ends = np.cumsum(counts)
-    # For each token of the result: its place in the ids of its shard.
-    places = np.repeat(starts[pairs] - (ends - counts), counts) + np.arange(
-        counts.sum()
-    )
-    token_shards = np.repeat(shards, counts)
-    result = np.empty(len(places), np.int32)
-    for shard in np.unique(shards):
-        here = token_shards == shard
-        result[here] = ids[shard][places[here]]
-    return result
 
 
 class _ShardWriter:
@@ -264,7 +221,7 @@ class _ShardWriter:
         summary_path = path.with_suffix(".json")
         summary = _read_json(summary_path)
         if summary and summary.get("key") == self.key:
-            damage = _find_damage(self.directory, summary)
+            damage = find_damage(self.directory, summary)
             if not damage:
                 return summary
             logging.warning("Tokenising a shard again: %s", damage)
@@ -330,20 +287,6 @@ def _filter(
 
 def _describe_drops(drops: Counter[str]) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in drops.items() if count)
-
-
-def _find_damage(directory: pathlib.Path, shard: dict[str, Any]) -> str | None:
-    """Return what is wrong with a shard's file, or None if its checksum is right."""
-    path = directory / shard["file"]
-    if not path.is_file():
-        return f"{path} is missing"
-    if path.stat().st_size != shard["bytes"]:
-        return f"{path} has {path.stat().st_size} bytes, expected {shard['bytes']}"
-    checksum = 0
-    with path.open("rb") as file:
-        while block := file.read(1 << 24):
-            checksum = zlib.crc32(block, checksum)
-    return None if checksum == shard["crc32"] else f"the checksum of {path} is wrong"
 
 
 def _read_json(path: pathlib.Path) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""Sub-word tokens: a sentencepiece BPE model is trained, loaded, and used (Section 5.1).
+"""Sub-word tokens: a sentencepiece BPE model, trained, loaded and used (Section 5.1).
 
 The paper shares one vocabulary of byte-pair encodings between source and target. Byte
-fallback is not in the paper: characters outside the vocabulary become the bytes of their
-UTF-8 form, so no input is ever lost to the unknown token.
+fallback is not in the paper: characters outside the vocabulary become the bytes of
+their UTF-8 form, so no input is ever lost to the unknown token.
 """
 
 import hashlib
@@ -22,8 +22,8 @@ from transformer_jax.errors import UserError
 
 NORMALIZERS = ("identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf")
 
-# sentencepiece writes a space as U+2581, so a literal U+2581 would come back as a space.
-# It travels as its three bytes instead, by way of a noncharacter that the text lacks.
+# sentencepiece writes a space as U+2581, so a literal U+2581 would come back as a
+# space. It travels as its three bytes instead, by way of a character the text lacks.
 _SPACE_MARK = "\u2581"
 _NONCHARACTERS = [chr(code) for code in range(0xFDD0, 0xFDF0)]
 
@@ -31,7 +31,7 @@ _NONCHARACTERS = [chr(code) for code in range(0xFDD0, 0xFDF0)]
 def sample_sentences(
     source: PairSource, num_pairs: int, seed: int = 0
 ) -> Iterator[str]:
-    """Yield both sides of at most `num_pairs` pairs, drawn once and in the text's order."""
+    """Yield both sides of at most `num_pairs` pairs, drawn in the order of the text."""
     indices: Iterable[int] = range(len(source))
     if len(source) > num_pairs:
         indices = sorted(random.Random(seed).sample(range(len(source)), num_pairs))
@@ -50,9 +50,9 @@ def train_tokenizer(
 ) -> None:
     """Train a joint BPE model and write it to `path`, whole or not at all.
 
-    The same sentences always give the same file. Outer spaces and runs of spaces (U+0020
-    alone) count as one space under every normaliser, so that a stray space at the end of
-    a line does not change a translation; nothing else is changed under "identity".
+    The same sentences always give the same file. Under every normaliser outer spaces go
+    and runs of spaces (U+0020 alone) become one, so that a stray space at the end of a
+    line does not change a translation; "identity" changes nothing else.
 
     Args:
       sentences: text of both languages, one sentence each.
@@ -68,7 +68,8 @@ def train_tokenizer(
     """
     if normalizer not in NORMALIZERS:
         raise UserError(
-            f"Unknown normalizer {normalizer!r}. Choose one of {', '.join(NORMALIZERS)}."
+            f"Unknown normalizer {normalizer!r}. Choose one of "
+            f"{', '.join(NORMALIZERS)}."
         )
     model = io.BytesIO()
     try:
@@ -97,20 +98,20 @@ def _explain_training_error(message: str, vocab_size: int) -> Exception:
     """Turn sentencepiece's account of a failed training into advice."""
     if match := re.search(r"Vocabulary size too high.*value <= (\d+)", message):
         return UserError(
-            f"The text is too small for a vocabulary of {vocab_size} tokens. The largest "
-            f"possible is {match[1]}: set vocab_size to {match[1]} or less, or give more "
-            "text."
+            f"The text is too small for a vocabulary of {vocab_size} tokens. The "
+            f"largest possible is {match[1]}: set vocab_size to {match[1]} or less, or "
+            "give more text."
         )
     if match := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
         return UserError(
-            f"A vocabulary of {vocab_size} tokens cannot hold the 256 bytes, the special "
-            f"tokens and every character of the text: that takes {match[1]}. Set "
-            f"vocab_size to more than {match[1]}, or lower character_coverage."
+            f"A vocabulary of {vocab_size} tokens cannot hold the 256 bytes, the "
+            f"special tokens and every character of the text: that takes {match[1]}. "
+            f"Set vocab_size to more than {match[1]}, or lower character_coverage."
         )
     if "!sentences_.empty()" in message:
         return UserError(
-            "There is no text to train a tokenizer on: every sentence is empty. Check the "
-            "training files."
+            "There is no text to train a tokenizer on: every sentence is empty. Check "
+            "the training files."
         )
     return RuntimeError(message)
 
@@ -139,8 +140,8 @@ class Tokenizer:
             self.vocab_size: int = self._processor.vocab_size()
         except OSError as error:
             raise UserError(
-                f"Cannot read the tokenizer {path}: {error.strerror}. Name a sentencepiece "
-                "model file."
+                f"Cannot read the tokenizer {path}: {error.strerror}. Name a "
+                "sentencepiece model file."
             ) from error
         except RuntimeError as error:
             raise UserError(
@@ -214,7 +215,7 @@ class Tokenizer:
         if missing or len(set(ids.values())) < len(ids):
             fault = f"lacks {' and '.join(missing)}" if missing else "shares an id"
             raise UserError(
-                f"The tokenizer {self.path} {fault} among its special tokens: {ids}. Four "
-                "different ids are needed. Train it with --pad_id=0 --bos_id=1 --eos_id=2 "
-                "--unk_id=3."
+                f"The tokenizer {self.path} {fault} among its special tokens: {ids}. "
+                "Four different ids are needed. Train it with --pad_id=0 --bos_id=1 "
+                "--eos_id=2 --unk_id=3."
             )

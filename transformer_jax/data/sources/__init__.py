@@ -1,8 +1,8 @@
 """Sentence pairs from somewhere, and nothing else.
 
-A source offers random access to (source, target) sentences as plain text; tokens, lengths
-and batches are the business of the folder above. To add one, write a file here and one
-line in `SOURCES`.
+A source offers random access to (source, target) sentences as plain text; tokens,
+lengths and batches are the business of the folder above. To add one, write a file here
+and one line in `SOURCES`.
 """
 
 from collections.abc import Callable, Mapping

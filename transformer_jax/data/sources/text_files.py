@@ -36,8 +36,8 @@ class TextFilePairs:
           source_paths: text files, plain or gzip, read one after the other.
           target_paths: as many files with the translations, line by line; None if each
             line of the source files is "source TAB target".
-          index_directory: where the index and unpacked files are kept for the next time;
-            None for a temporary directory that goes with this object.
+          index_directory: where the index and unpacked files are kept for the next
+            time; None for a temporary directory that goes with this object.
 
         Raises:
           UserError: if the files cannot be read as pairs.
@@ -64,8 +64,8 @@ class TextFilePairs:
         self.drops: Mapping[str, int] = {"empty": len(blank)}
         if not self._num_pairs:
             raise UserError(
-                f"None of the {self._starts[-1]} pairs in {_names(source_paths)} has text "
-                "on both sides. Check that the right files are named."
+                f"None of the {self._starts[-1]} pairs in {_names(source_paths)} has "
+                "text on both sides. Check that the right files are named."
             )
         logging.info("%s", self.describe())
 
@@ -75,9 +75,9 @@ class TextFilePairs:
     def __getitem__(self, index: int) -> tuple[str, str]:
         if not 0 <= index < self._num_pairs:
             raise IndexError(f"pair {index} of {self._num_pairs}")
-        line = index + np.searchsorted(self._kept_before_blank, index, side="right")
-        file = int(np.searchsorted(self._starts, line, side="right")) - 1
-        line = int(line - self._starts[file])
+        skipped = int(np.searchsorted(self._kept_before_blank, index, side="right"))
+        file = int(np.searchsorted(self._starts, index + skipped, side="right")) - 1
+        line = index + skipped - int(self._starts[file])
         if self._target:
             return self._source[file][line], self._target[file][line]
         source, target = self._source[file][line].split("\t")
@@ -101,7 +101,7 @@ class TextFilePairs:
             f"{_names([file.path for file in files])}: {len(self)} pairs; skipped "
             f"{self.drops['empty']} with an empty side; stripped "
             f"{counts.carriage_returns} carriage returns and {counts.byte_order_marks} "
-            f"byte-order marks; kept {counts.separators_inside_lines} Unicode separators "
+            f"byte-order marks; kept {counts.separators_inside_lines} other separators "
             "inside lines"
         )
 
@@ -114,9 +114,9 @@ def _check_paths(source_paths: Paths, target_paths: Paths | None) -> None:
         raise UserError("No text files are named. Give at least one path.")
     if target_paths is not None and len(source_paths) != len(target_paths):
         raise UserError(
-            f"{len(source_paths)} source files but {len(target_paths)} target files are "
-            f"named: {_names(source_paths)} and {_names(target_paths)}. Give each source "
-            "file its target file, in the same order."
+            f"{len(source_paths)} source files but {len(target_paths)} target files "
+            f"are named: {_names(source_paths)} and {_names(target_paths)}. Give each "
+            "source file its target file, in the same order."
         )
 
 
@@ -124,10 +124,10 @@ def _check_alignment(source: list[LineIndex], target: list[LineIndex]) -> None:
     for ours, theirs in zip(source, target, strict=True):
         if len(ours) != len(theirs):
             raise UserError(
-                f"{ours.path} has {len(ours)} lines but {theirs.path} has {len(theirs)}. "
-                "Aligned files must have the same number of lines, line n of one being "
-                "the translation of line n of the other. Check that both are complete "
-                "and of the same version."
+                f"{ours.path} has {len(ours)} lines but {theirs.path} has "
+                f"{len(theirs)}. Aligned files must have as many lines, line n of one "
+                "being the translation of line n of the other. Check that both are "
+                "complete and of the same version."
             )
 
 
