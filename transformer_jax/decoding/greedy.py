@@ -1,0 +1,78 @@
+"""Greedy search: the most probable token at each step, beam search with a beam of 1."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from transformer_jax.decoding.search import (
+    GrowCacheFn,
+    Hypotheses,
+    SearchResult,
+    SearchSettings,
+    SearchState,
+    StepFn,
+    last_tokens,
+    length_penalty,
+    mask_logits,
+    search,
+)
+
+
+def greedy_search(
+    step_fn: StepFn,
+    cache: Any,
+    max_lengths: np.ndarray | jax.Array,
+    settings: SearchSettings,
+    grow_cache_fn: GrowCacheFn,
+) -> SearchResult:
+    """Take the most probable token until it is the end mark or the limit is reached.
+
+    Arguments and result are those of `beam_search` with beam_size 1, and so is every
+    choice; no cache is reordered.
+    """
+    if settings.beam_size != 1:
+        raise ValueError(
+            f"beam_size={settings.beam_size}: greedy search has one hypothesis. Use "
+            "beam_search or beam_size 1."
+        )
+    return search(_advance, step_fn, cache, max_lengths, settings, grow_cache_fn)
+
+
+def _advance(
+    step_fn: StepFn,
+    state: SearchState,
+    max_lengths: jax.Array,
+    settings: SearchSettings,
+) -> SearchState:
+    """Lengthen every open hypothesis by its most probable token."""
+    logits, cache = step_fn(last_tokens(state, settings), state.cache)
+    length = state.step + 1
+    logits, log_sums = mask_logits(logits, length == max_lengths, settings)
+    next_tokens = jnp.argmax(logits, axis=-1)  # [batch, 1]
+    log_probs = state.log_probs + (jnp.max(logits, axis=-1) - log_sums)
+    log_probs = jnp.where(log_probs > -jnp.inf, log_probs, -jnp.inf)  # NaN closes too.
+    tokens = state.tokens.at[:, :, state.step].set(next_tokens)
+
+    is_end = (next_tokens == settings.eos_id) & (log_probs > -jnp.inf)
+    penalty = length_penalty(length, settings.alpha, settings.length_penalty)
+    ended = Hypotheses(
+        tokens=tokens,
+        log_probs=log_probs,
+        scores=log_probs / penalty,
+        lengths=jnp.full_like(state.finished.lengths, length),
+    )
+    return SearchState(
+        cache=cache,
+        step=length,
+        tokens=tokens,
+        log_probs=jnp.where(is_end, -jnp.inf, log_probs),
+        finished=jax.tree.map(
+            lambda now, before: jnp.where(
+                is_end.reshape(is_end.shape + (1,) * (now.ndim - 2)), now, before
+            ),
+            ended,
+            state.finished,
+        ),
+    )

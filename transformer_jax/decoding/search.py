@@ -1,0 +1,307 @@
+"""What greedy and beam search share: settings, state, blocks of steps, result."""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any, Literal
+
+import flax.struct
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+# tokens [batch, beam] and a cache -> logits [batch, beam, vocab_width] and the cache
+# one token further. The cache is a dataclass with a part `.sentence`, leaves [batch,
+# ...], and a part `.hypothesis`, leaves [batch, beam, ...].
+StepFn = Callable[[jax.Array, Any], tuple[jax.Array, Any]]
+GrowCacheFn = Callable[[Any, int], Any]
+
+# The log-probability that stands for an end mark that a model excludes where the length
+# limit leaves nothing else: low, yet finite, so that the hypothesis is not lost.
+_EXCLUDED_END = -1e9
+
+
+@dataclasses.dataclass(frozen=True)
+class SearchSettings:
+    """How to search (Section 6.1).
+
+    Attributes:
+      eos_id: ends a hypothesis; counts in its length.
+      bos_id: the first decoder input; never predicted.
+      pad_id: fills the result behind a hypothesis's end; never predicted.
+      vocab_size: ids from here on are padding of the table and never predicted.
+      beam_size: hypotheses kept for each sentence.
+      num_best: finished hypotheses to return, at most `beam_size`.
+      alpha: exponent of the length penalty; 0 compares plain log-probabilities.
+      length_penalty: "gnmt" is the paper's ((5 + L) / 6)^alpha, "length" is L^alpha.
+      block_size: steps in one jitted loop, by which the cache grows between loops.
+    """
+
+    eos_id: int
+    bos_id: int
+    pad_id: int
+    vocab_size: int
+    beam_size: int = 4
+    num_best: int = 1
+    alpha: float = 0.6
+    length_penalty: Literal["gnmt", "length"] = "gnmt"
+    block_size: int = 32
+
+    def __post_init__(self) -> None:
+        if self.beam_size < 1 or not 1 <= self.num_best <= self.beam_size:
+            raise ValueError(
+                f"beam_size={self.beam_size} and num_best={self.num_best}: expected "
+                "1 <= num_best <= beam_size. Widen the beam or ask for fewer."
+            )
+        if self.block_size < 1:
+            raise ValueError(f"block_size={self.block_size}: expected 1 or more.")
+        length_penalty(1, self.alpha, self.length_penalty)
+
+
+@flax.struct.dataclass
+class Hypotheses:
+    """Rows of tokens with what the model thinks of them; an empty slot has -inf.
+
+    Attributes:
+      tokens: [batch, beam, length] int32.
+      log_probs: [batch, beam] float32, of all tokens, the end mark included.
+      scores: [batch, beam] float32, log_probs / length_penalty(lengths).
+      lengths: [batch, beam] int32, the end mark included; 0 in an empty slot.
+    """
+
+    tokens: jax.Array
+    log_probs: jax.Array
+    scores: jax.Array
+    lengths: jax.Array
+
+
+@dataclasses.dataclass(frozen=True)
+class SearchResult:
+    """The best finished hypotheses of each sentence, best first; fields as above.
+
+    Slots past the last finished hypothesis have length 0 and score -inf.
+    """
+
+    tokens: np.ndarray
+    log_probs: np.ndarray
+    scores: np.ndarray
+    lengths: np.ndarray
+
+
+@flax.struct.dataclass
+class SearchState:
+    """Everything a search carries from one step to the next.
+
+    Attributes:
+      cache: the model's, `step` tokens long.
+      step: int32 scalar, tokens in every open hypothesis.
+      tokens: [batch, beam, length] int32, the open hypotheses.
+      log_probs: [batch, beam] float32; -inf closes a hypothesis, and a sentence is done
+        when all of its hypotheses are closed.
+      finished: the `num_best` best that ended, sorted.
+    """
+
+    cache: Any
+    step: jax.Array
+    tokens: jax.Array
+    log_probs: jax.Array
+    finished: Hypotheses
+
+
+# One step of a search: step function, state, max_lengths [batch], settings -> state.
+AdvanceFn = Callable[[StepFn, SearchState, jax.Array, SearchSettings], SearchState]
+
+
+def length_penalty(
+    length: jax.Array | np.ndarray | int, alpha: float, kind: str
+) -> jax.Array:
+    """What log-probabilities are divided by to compare unequal lengths (Section 6.1).
+
+    Args:
+      length: of any shape; tokens of the hypothesis, the end mark included.
+      alpha: exponent; a negative one favours short hypotheses.
+      kind: "gnmt", ((5 + length) / 6)^alpha as in the paper (Wu et al. 2016, equation
+        14), or "length", length^alpha. The two choose different winners.
+
+    Returns:
+      float32 of the shape of `length`.
+
+    Raises:
+      ValueError: for another kind.
+    """
+    length = jnp.asarray(length, jnp.float32)
+    if kind == "gnmt":
+        return ((5.0 + length) / 6.0) ** alpha
+    if kind == "length":
+        return length**alpha
+    raise ValueError(f'length_penalty={kind!r}: expected "gnmt" or "length".')
+
+
+def can_still_win(
+    log_probs: jax.Array,
+    finished_scores: jax.Array,
+    length: jax.Array,
+    max_lengths: jax.Array,
+    settings: SearchSettings,
+) -> jax.Array:
+    """Tell whether an open hypothesis can still enter the list of the best.
+
+    A log-probability only falls, so the best score within reach keeps today's value and
+    has the kindest length of those that remain: the last one where the penalty grows
+    with length, the very next one where it shrinks (alpha < 0).
+
+    Args:
+      log_probs: [batch, beam], open hypotheses of `length` tokens.
+      finished_scores: [batch, num_best], sorted.
+      length: int32 scalar.
+      max_lengths: [batch] int32.
+      settings: of the search.
+
+    Returns:
+      [batch] boolean.
+    """
+    kindest = (
+        max_lengths if settings.alpha >= 0 else jnp.full_like(max_lengths, length + 1)
+    )
+    penalty = length_penalty(kindest, settings.alpha, settings.length_penalty)
+    within_reach = jnp.max(log_probs, axis=1) / penalty
+    return (within_reach > finished_scores[:, -1]) & (length < max_lengths)
+
+
+def mask_logits(
+    logits: jax.Array, is_last: jax.Array, settings: SearchSettings
+) -> tuple[jax.Array, jax.Array]:
+    """Leave only tokens that may come next, and normalise over all real ones.
+
+    Log-probabilities are the model's own: pad and BOS, though never chosen, have their
+    share of the sum. Where the length limit is reached, the end mark alone may come,
+    with its true log-probability.
+
+    Args:
+      logits: [batch, beam, vocab_width].
+      is_last: [batch] boolean, whether the next token is the last allowed.
+      settings: of the search.
+
+    Returns:
+      logits: the same in float32, -inf where a token may not come.
+      log_sums: [batch, beam]; logits - log_sums are log-probabilities.
+    """
+    ids = jnp.arange(logits.shape[-1])[None, None, :]
+    logits = jnp.where(ids < settings.vocab_size, logits.astype(jnp.float32), -jnp.inf)
+    log_sums = jax.nn.logsumexp(logits, axis=-1)
+    is_word = (ids != settings.pad_id) & (ids != settings.bos_id)
+    end_only = jnp.where(
+        ids == settings.eos_id, jnp.maximum(logits, _EXCLUDED_END), -jnp.inf
+    )
+    words = jnp.where(is_word, logits, -jnp.inf)
+    return jnp.where(is_last[:, None, None], end_only, words), log_sums
+
+
+def last_tokens(state: SearchState, settings: SearchSettings) -> jax.Array:
+    """Return the next decoder input [batch, beam]: BOS, then what was chosen last."""
+    previous = jax.lax.dynamic_index_in_dim(
+        state.tokens, jnp.maximum(state.step - 1, 0), axis=2, keepdims=False
+    )
+    return jnp.where(state.step == 0, settings.bos_id, previous)
+
+
+def search(
+    advance: AdvanceFn,
+    step_fn: StepFn,
+    cache: Any,
+    max_lengths: np.ndarray | jax.Array,
+    settings: SearchSettings,
+    grow_cache_fn: GrowCacheFn,
+) -> SearchResult:
+    """Run `advance` until every sentence is done, in jitted blocks of steps.
+
+    Between two blocks the cache grows by `settings.block_size`, so that few shapes are
+    compiled, each once: a block is kept for every (step function, shapes, settings). To
+    give a step function new parameters without a new compilation, pass
+    `jax.tree_util.Partial(function, params)` with one and the same function.
+
+    Args:
+      advance: one step of greedy or beam search.
+      step_fn: the model.
+      cache: made for `settings.block_size` tokens, with no token in it.
+      max_lengths: [batch] int32, tokens allowed in each sentence's hypotheses, the end
+        mark included; 0 makes a row a filler.
+      settings: of the search.
+      grow_cache_fn: (cache, max_length) -> the cache with room for max_length tokens.
+    """
+    if not isinstance(step_fn, jax.tree_util.Partial):
+        step_fn = jax.tree_util.Partial(step_fn)
+    max_lengths = jnp.asarray(max_lengths, jnp.int32)
+    state = _start(cache, max_lengths, settings=settings)
+    while True:
+        state, is_open = _run_block(
+            step_fn, state, max_lengths, advance=advance, settings=settings
+        )
+        if not is_open:
+            break
+        length = state.tokens.shape[-1] + settings.block_size
+        state = _grow(state, length, grow_cache_fn, settings.pad_id)
+    best = jax.device_get(state.finished)
+    return SearchResult(best.tokens, best.log_probs, best.scores, best.lengths)
+
+
+@functools.partial(jax.jit, static_argnames="settings")
+def _start(
+    cache: Any, max_lengths: jax.Array, *, settings: SearchSettings
+) -> SearchState:
+    """Open one hypothesis for each sentence; its equals would only be duplicates."""
+    batch, beam, length = len(max_lengths), settings.beam_size, settings.block_size
+    is_first = (jnp.arange(beam) == 0)[None, :]
+    none = jnp.full((batch, settings.num_best), -jnp.inf, jnp.float32)
+    return SearchState(
+        cache=cache,
+        step=jnp.zeros((), jnp.int32),
+        tokens=jnp.full((batch, beam, length), settings.pad_id, jnp.int32),
+        log_probs=jnp.where(is_first & (max_lengths > 0)[:, None], 0.0, -jnp.inf),
+        finished=Hypotheses(
+            tokens=jnp.full((*none.shape, length), settings.pad_id, jnp.int32),
+            log_probs=none,
+            scores=none,
+            lengths=jnp.zeros(none.shape, jnp.int32),
+        ),
+    )
+
+
+@functools.partial(jax.jit, static_argnames=("advance", "settings"))
+def _run_block(
+    step_fn: StepFn,
+    state: SearchState,
+    max_lengths: jax.Array,
+    *,
+    advance: AdvanceFn,
+    settings: SearchSettings,
+) -> tuple[SearchState, jax.Array]:
+    """Advance to the end of the token buffer or until no sentence is open."""
+
+    def is_open(state: SearchState) -> jax.Array:
+        return jnp.any(state.log_probs > -jnp.inf)
+
+    state = jax.lax.while_loop(
+        lambda state: (state.step < state.tokens.shape[-1]) & is_open(state),
+        lambda state: advance(step_fn, state, max_lengths, settings),
+        state,
+    )
+    return state, is_open(state)
+
+
+@functools.partial(jax.jit, static_argnums=(1, 2, 3))
+def _grow(
+    state: SearchState, length: int, grow_cache_fn: GrowCacheFn, pad_id: int
+) -> SearchState:
+    """Make room for `length` tokens in the cache, the open and the finished rows."""
+
+    def pad(tokens: jax.Array) -> jax.Array:
+        room = ((0, 0), (0, 0), (0, length - tokens.shape[-1]))
+        return jnp.pad(tokens, room, constant_values=pad_id)
+
+    return dataclasses.replace(
+        state,
+        cache=grow_cache_fn(state.cache, length),
+        tokens=pad(state.tokens),
+        finished=dataclasses.replace(state.finished, tokens=pad(state.finished.tokens)),
+    )

@@ -1,0 +1,327 @@
+"""From lines of text to their translations: tokenizer, model and search together."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, Protocol
+
+import flax.linen as nn
+import jax
+import numpy as np
+
+from transformer_jax.decoding.beam_search import beam_search
+from transformer_jax.decoding.greedy import greedy_search
+from transformer_jax.decoding.search import SearchResult, SearchSettings
+from transformer_jax.decoding.split import split_line
+from transformer_jax.models.transformer import grow_cache
+
+_SHORTEST_SHAPE = 16  # Source tokens; shorter sentences are padded to this.
+
+
+class TextTokenizer(Protocol):
+    """What a translator needs of a tokenizer."""
+
+    vocab_size: int
+    pad_id: int
+    bos_id: int
+    eos_id: int
+
+    def encode(self, sentences: Sequence[str], /) -> list[list[int]]: ...
+
+    def decode(self, ids: Sequence[Sequence[int]], /) -> list[str]: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class TranslatorSettings:
+    """How to translate; the defaults of the search are the paper's (Section 6.1).
+
+    Attributes:
+      beam_size: hypotheses kept for each sentence; 1 is greedy search.
+      alpha: exponent of the length penalty.
+      length_penalty: "gnmt", ((5 + L) / 6)^alpha, or "length", L^alpha.
+      max_extra_length: a translation has at most as many tokens, EOS included, as its
+        source has, EOS not included, plus this many.
+      max_output_length: a second limit in tokens, EOS included, for a model with a
+        bounded number of positions; None for no such limit.
+      num_best: candidates for each line, at most `beam_size`.
+      max_source_length: longest source in tokens, EOS included, as in training; a
+        longer line is translated in pieces.
+      tokens_per_batch: source tokens, padding included, translated at a time.
+      block_size: steps between two growths of the cache.
+    """
+
+    beam_size: int = 4
+    alpha: float = 0.6
+    length_penalty: Literal["gnmt", "length"] = "gnmt"
+    max_extra_length: int = 50
+    max_output_length: int | None = None
+    num_best: int = 1
+    max_source_length: int = 256
+    tokens_per_batch: int = 2048
+    block_size: int = 32
+
+    def __post_init__(self) -> None:
+        if self.max_source_length < 2:
+            raise ValueError(
+                f"max_source_length={self.max_source_length}: expected 2 or more, one "
+                "token and EOS."
+            )
+        if self.max_extra_length < 0 or self.tokens_per_batch < 1:
+            raise ValueError(
+                f"max_extra_length={self.max_extra_length} and tokens_per_batch="
+                f"{self.tokens_per_batch}: expected 0 or more and 1 or more."
+            )
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidate:
+    """One translation of a line.
+
+    Attributes:
+      text: one line of text.
+      score: log_prob / length penalty, what the search maximises.
+      log_prob: the model's log-probability of the tokens, EOS included.
+    """
+
+    text: str
+    score: float
+    log_prob: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Translation:
+    """What became of one line.
+
+    Attributes:
+      text: the best candidate's.
+      candidates: distinct texts, best first; at least one, at most `num_best`. Those of
+        a line translated in pieces join pieces of equal rank and add their scores.
+      warnings: what a person should hear about this line.
+    """
+
+    text: str
+    candidates: tuple[Candidate, ...]
+    warnings: tuple[str, ...] = ()
+
+
+class Translator:
+    """Translates lines with one model; nothing is compiled twice.
+
+    Attributes:
+      params: the model's; may be replaced between calls, for example by those of the
+        next checkpoint, without a new compilation.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        params: Any,
+        source_tokenizer: TextTokenizer,
+        target_tokenizer: TextTokenizer,
+        settings: TranslatorSettings,
+    ) -> None:
+        self.params = params
+        self._model = model
+        self._source_tokenizer = source_tokenizer
+        self._target_tokenizer = target_tokenizer
+        self._settings = settings
+        self._search_settings = SearchSettings(
+            eos_id=target_tokenizer.eos_id,
+            bos_id=target_tokenizer.bos_id,
+            pad_id=target_tokenizer.pad_id,
+            vocab_size=target_tokenizer.vocab_size,
+            beam_size=settings.beam_size,
+            num_best=settings.num_best,
+            alpha=settings.alpha,
+            length_penalty=settings.length_penalty,
+            block_size=settings.block_size,
+        )
+
+    def translate(
+        self, lines: Sequence[str], progress: Callable[[int], None] | None = None
+    ) -> list[Translation]:
+        """Translate lines, each into one line, in the given order.
+
+        A line of nothing but spaces comes out empty. Sentences are sorted by length and
+        searched in batches of a few fixed shapes; which others share a batch with a
+        sentence does not change its translation.
+
+        Args:
+          lines: any text.
+          progress: called after each batch with the number of sentences done so far.
+        """
+        pieces_of_line = self._cut_into_pieces(lines)
+        pieces = [piece for pieces in pieces_of_line for piece in pieces]
+        candidates = iter(self._translate_pieces(pieces, progress))
+        return [
+            self._join([next(candidates) for _ in pieces], line_number)
+            for line_number, pieces in enumerate(pieces_of_line, start=1)
+        ]
+
+    def _cut_into_pieces(self, lines: Sequence[str]) -> list[list[list[int]]]:
+        """Return the tokens of each line's pieces: mostly one, none if it is empty."""
+        limit = self._settings.max_source_length - 1
+        lines = [line.strip() for line in lines]
+
+        def cut(line: str, tokens: list[int]) -> list[list[int]]:
+            if len(tokens) <= limit:
+                return [tokens] if tokens else []
+            texts = split_line(
+                line, lambda text: len(self._source_tokenizer.encode([text])[0]), limit
+            )
+            return [piece[:limit] for piece in self._source_tokenizer.encode(texts)]
+
+        encoded = self._source_tokenizer.encode(lines)
+        return [cut(*pair) for pair in zip(lines, encoded, strict=True)]
+
+    def _translate_pieces(
+        self, pieces: list[list[int]], progress: Callable[[int], None] | None
+    ) -> list[tuple[Candidate, ...]]:
+        """Return the candidates of each piece, in the given order."""
+        candidates: dict[int, tuple[Candidate, ...]] = {}
+        for chosen, num_rows, source_length in self._plan_batches(pieces):
+            result = self._search([pieces[i] for i in chosen], num_rows, source_length)
+            candidates.update(zip(chosen, self._read_result(result), strict=False))
+            if progress is not None:
+                progress(len(candidates))
+        return [candidates[i] for i in range(len(pieces))]
+
+    def _plan_batches(
+        self, pieces: list[list[int]]
+    ) -> Iterator[tuple[list[int], int, int]]:
+        """Yield which pieces share a batch, its rows and its source length.
+
+        Source lengths double from 16 up, and a short list takes 1/8, 1/64, ... of the
+        rows, so that translating never takes more than a handful of shapes.
+        """
+        by_length: dict[int, list[int]] = {}
+        for i in sorted(range(len(pieces)), key=lambda i: len(pieces[i])):
+            source_length = _SHORTEST_SHAPE
+            while source_length < len(pieces[i]) + 1:
+                source_length *= 2
+            source_length = min(source_length, self._settings.max_source_length)
+            by_length.setdefault(source_length, []).append(i)
+        for source_length, members in by_length.items():
+            rows = max(1, self._settings.tokens_per_batch // source_length)
+            while rows >= 8 and len(members) <= rows // 8:
+                rows //= 8
+            for start in range(0, len(members), rows):
+                yield members[start : start + rows], rows, source_length
+
+    def _search(
+        self, sentences: list[list[int]], num_rows: int, source_length: int
+    ) -> SearchResult:
+        """Search one batch; rows past the last sentence are fillers."""
+        settings = self._search_settings
+        tokenizer = self._source_tokenizer
+        tokens = np.full((num_rows, source_length), tokenizer.pad_id, np.int32)
+        segments = np.zeros((num_rows, source_length), np.int32)
+        max_lengths = np.zeros(num_rows, np.int32)
+        for row, sentence in enumerate(sentences):
+            tokens[row, : len(sentence) + 1] = [*sentence, tokenizer.eos_id]
+            segments[row, : len(sentence) + 1] = 1
+            max_lengths[row] = self._max_length(len(sentence))
+        cache = _encode(
+            self.params,
+            tokens,
+            segments,
+            model=self._model,
+            num_hypotheses=settings.beam_size,
+            max_length=settings.block_size,
+        )
+        step_fn = jax.tree_util.Partial(_make_step(self._model), self.params)
+        search = greedy_search if settings.beam_size == 1 else beam_search
+        return search(step_fn, cache, max_lengths, settings, grow_cache)
+
+    def _max_length(self, num_source_tokens: int) -> int:
+        """Return how many tokens, EOS included, a translation may have."""
+        length = max(1, num_source_tokens + self._settings.max_extra_length)
+        return min(length, self._settings.max_output_length or length)
+
+    def _read_result(self, result: SearchResult) -> list[tuple[Candidate, ...]]:
+        """Turn tokens into text, row by row; a model that says nothing says ""."""
+        batch, num_best = result.lengths.shape
+        ids = [
+            result.tokens[row, rank, : max(result.lengths[row, rank] - 1, 0)].tolist()
+            for row in range(batch)
+            for rank in range(num_best)
+        ]
+        texts = [_in_one_line(text) for text in self._target_tokenizer.decode(ids)]
+        rows = []
+        for row in range(batch):
+            by_text: dict[str, Candidate] = {}
+            for rank in range(num_best):
+                if rank == 0 or result.lengths[row, rank] > 0:
+                    text = texts[row * num_best + rank]
+                    score = float(result.scores[row, rank])
+                    log_prob = float(result.log_probs[row, rank])
+                    by_text.setdefault(text, Candidate(text, score, log_prob))
+            rows.append(tuple(by_text.values()))
+        return rows
+
+    def _join(
+        self, pieces: list[tuple[Candidate, ...]], line_number: int
+    ) -> Translation:
+        """Put the pieces of a line together again."""
+        if not pieces:
+            return Translation("", (Candidate("", 0.0, 0.0),))
+        if len(pieces) == 1:
+            return Translation(pieces[0][0].text, pieces[0])
+        candidates = tuple(
+            Candidate(
+                text=" ".join(piece.text for piece in same_rank if piece.text),
+                score=sum(piece.score for piece in same_rank),
+                log_prob=sum(piece.log_prob for piece in same_rank),
+            )
+            for same_rank in zip(*pieces, strict=False)
+        )
+        warning = (
+            f"line {line_number} has more than {self._settings.max_source_length - 1} "
+            f"tokens, the model's limit; it was translated in {len(pieces)} pieces."
+        )
+        return Translation(candidates[0].text, candidates, (warning,))
+
+
+@functools.partial(jax.jit, static_argnames=("model", "num_hypotheses", "max_length"))
+def _encode(
+    params: Any,
+    source_tokens: jax.Array,
+    source_segments: jax.Array,
+    *,
+    model: nn.Module,
+    num_hypotheses: int,
+    max_length: int,
+) -> Any:
+    """Encode a batch [batch, source_length] and make an empty cache for its search."""
+    variables = {"params": params}
+    memory = model.apply(
+        variables, source_tokens, source_segments=source_segments, method="encode"
+    )
+    return model.apply(
+        variables,
+        memory,
+        source_segments=source_segments,
+        num_hypotheses=num_hypotheses,
+        max_length=max_length,
+        method="init_cache",
+    )
+
+
+@functools.cache
+def _make_step(
+    model: nn.Module,
+) -> Callable[[Any, jax.Array, Any], tuple[jax.Array, Any]]:
+    """Return the model's decoder step, the same function for equal models.
+
+    Compiled searches are found again by this function, so it must not be made anew.
+    """
+
+    def step(params: Any, tokens: jax.Array, cache: Any) -> tuple[jax.Array, Any]:
+        return model.apply({"params": params}, tokens, cache, method="decode_step")
+
+    return step
+
+
+def _in_one_line(text: str) -> str:
+    """Replace whatever Unicode takes for the end of a line by a space."""
+    return " ".join(text.splitlines())
