@@ -1,0 +1,59 @@
+"""Devices in a mesh, and batches on it."""
+
+import collections
+from collections.abc import Iterable, Iterator, Sequence
+
+import jax
+import numpy as np
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+
+from transformer_jax.data.batch import Batch
+from transformer_jax.errors import UserError
+
+DATA_AXIS = "data"
+
+
+def make_mesh(devices: Sequence[jax.Device] | None = None) -> Mesh:
+    """Line up devices, all there are by default, along the data axis."""
+    devices = jax.devices() if devices is None else devices
+    # Auto: the compiler spreads the shardings of arguments over the program.
+    return Mesh(np.array(devices), (DATA_AXIS,), axis_types=(AxisType.Auto,))
+
+
+def replicated(mesh: Mesh) -> NamedSharding:
+    """The sharding of what every device holds whole."""
+    return NamedSharding(mesh, PartitionSpec())
+
+
+def batch_sharding(mesh: Mesh) -> NamedSharding:
+    """The sharding of arrays [batch, ...]: rows split over the data axis."""
+    return NamedSharding(mesh, PartitionSpec(DATA_AXIS))
+
+
+def shard_batch(batch: Batch, mesh: Mesh) -> Batch:
+    """Put a batch on the mesh, its rows split over the data axis.
+
+    Raises:
+      UserError: if the rows cannot be split evenly.
+    """
+    num_rows = batch.target_tokens.shape[0]
+    num_shards = mesh.shape[DATA_AXIS]
+    if num_rows % num_shards:
+        raise UserError(
+            f"A batch of {num_rows} rows cannot be split evenly over {num_shards} "
+            "data-parallel devices. Use batches whose rows are a multiple of "
+            f"{num_shards}, or a number of devices that divides {num_rows}."
+        )
+    return jax.device_put(batch, batch_sharding(mesh))
+
+
+def put_ahead(
+    batches: Iterable[Batch], mesh: Mesh, num_ahead: int = 1
+) -> Iterator[Batch]:
+    """Yield `batches` on the mesh, each sent before the one ahead of it is used."""
+    waiting: collections.deque[Batch] = collections.deque()
+    for batch in batches:
+        waiting.append(shard_batch(batch, mesh))
+        if len(waiting) > num_ahead:
+            yield waiting.popleft()
+    yield from waiting

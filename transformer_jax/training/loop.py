@@ -1,0 +1,226 @@
+"""The training loop: steps, reports, evaluations, saves, in this order."""
+
+import contextlib
+import dataclasses
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal
+
+import jax
+
+from transformer_jax.data.batch import Batch
+from transformer_jax.errors import UserError
+from transformer_jax.training.checkpoints import CheckpointStore, is_score
+from transformer_jax.training.metrics import MetricWindow, MetricWriter, means
+from transformer_jax.training.objectives import MetricSums
+from transformer_jax.training.optimizer import Schedule
+from transformer_jax.training.state import TrainState
+
+TrainStep = Callable[[TrainState, Batch, jax.Array], tuple[TrainState, MetricSums]]
+Evaluate = Callable[[TrainState], Mapping[str, float]]
+_TERM, _INTERRUPT = signal.SIGTERM, signal.SIGINT
+StopReason = Literal["finished", "early_stopping", "terminated"]
+
+
+@dataclasses.dataclass(frozen=True)
+class LoopSettings:
+    """When to do what, in steps unless the name says otherwise; None means never.
+
+    Attributes:
+      num_steps: train until so many global batches are taken.
+      log_every_steps: report training metrics.
+      eval_every_steps: evaluate; the last step is evaluated in any case.
+      save_every_steps: save; a new best score and the last step are saved in any case.
+      save_every_seconds: save so long after the last save, as the paper does (Section
+        6.1: every 10 minutes).
+      patience: stop after so many evaluations in a row without a new best score.
+      score_name: the evaluation's number that is best when highest.
+      max_skips: give up after so many skipped updates in a row.
+    """
+
+    num_steps: int
+    log_every_steps: int = 50
+    eval_every_steps: int | None = None
+    save_every_steps: int | None = None
+    save_every_seconds: float | None = None
+    patience: int | None = None
+    score_name: str = "bleu"
+    max_skips: int = 10
+
+
+@dataclasses.dataclass(frozen=True)
+class BestScore:
+    """How validation went so far; kept in the checkpoints.
+
+    Attributes:
+      score: the highest so far; None before the first.
+      num_evaluations_since: evaluations after the one that reached it.
+    """
+
+    score: float | None = None
+    num_evaluations_since: int = 0
+
+    def after(self, score: float) -> "BestScore":
+        """Return the record after one more evaluation.
+
+        Evaluations do not count before the first that has a score (see `is_score`).
+        """
+        if is_score(score) and (self.score is None or score > self.score):
+            return BestScore(score)
+        if self.score is None:
+            return self
+        return BestScore(self.score, self.num_evaluations_since + 1)
+
+
+def train(
+    state: TrainState,
+    *,
+    train_step: TrainStep,
+    dropout_rng: jax.Array,
+    batches_from: Callable[[int], Iterator[Batch]],
+    learning_rate: Schedule,
+    evaluate: Evaluate | None,
+    store: CheckpointStore,
+    writers: MetricWriter,
+    settings: LoopSettings,
+    metadata: Mapping[str, Any],
+) -> tuple[TrainState, StopReason]:
+    """Train from `state.step` to `settings.num_steps`.
+
+    A step is evaluated before it is saved, so that its score and its place in early
+    stopping go into the checkpoint, and a run that goes on from there does not evaluate
+    it again. SIGTERM and Ctrl-C end the run after the step at hand, saved.
+
+    Args:
+      state: where to start; donated if `train_step` donates.
+      train_step: jitted; takes the state, a batch and `dropout_rng`.
+      dropout_rng: the run's dropout key; saved in the checkpoints.
+      batches_from: the batches from a given step on, on the devices already.
+      learning_rate: what `train_step` uses, to report it.
+      evaluate: scores a state on the validation set; None never does.
+      store: where checkpoints go.
+      writers: where numbers go; the caller closes them.
+      settings: when to do what.
+      metadata: what to keep in each checkpoint; of a run that goes on, what the
+        checkpoint held, with "best_score" as this function left it.
+
+    Returns:
+      The last state, and why training ended.
+
+    Raises:
+      UserError: if too many updates in a row were not finite, or saving failed.
+    """
+    step = int(state.step)
+    best = BestScore(**metadata.get("best_score", {}))
+    if (stop := _reason_to_stop(step, best, settings, is_asked=False)) is not None:
+        return state, stop
+    batches = batches_from(step)
+    window = MetricWindow()
+    window_start = last_save = time.monotonic()
+    with _termination_request() as is_asked_to_stop:
+        while stop is None:
+            state, sums = train_step(state, next(batches), dropout_rng)
+            step += 1
+            window.add(sums)
+            writers.advance(step)
+
+            is_asked, is_last = is_asked_to_stop(), step == settings.num_steps
+            is_evaluated = evaluate is not None and (
+                is_last or _is_due(step, settings.eval_every_steps)
+            )
+            values: dict[str, float] = {}
+            if (
+                is_asked
+                or is_last
+                or is_evaluated
+                or _is_due(step, settings.log_every_steps)
+            ):
+                window_sums = window.report()
+                _check_skips(window.longest_skips, step, settings.max_skips)
+                seconds = time.monotonic() - window_start
+                values = _named("train", means(window_sums, seconds))
+                values["train/learning_rate"] = float(learning_rate(step - 1))
+
+            score = None
+            if evaluate is not None and is_evaluated:
+                scores = evaluate(state)
+                values |= _named("validation", scores)
+                score = scores.get(settings.score_name)
+                best = best if score is None else best.after(score)
+            if values:
+                writers.write(step, values)
+                window_start = time.monotonic()
+
+            stop = _reason_to_stop(step, best, settings, is_asked)
+            if (
+                stop is not None
+                or (is_score(score) and best.num_evaluations_since == 0)
+                or _is_due(step, settings.save_every_steps)
+                or _is_late(last_save, settings.save_every_seconds)
+            ):
+                kept = {**metadata, "best_score": dataclasses.asdict(best)}
+                store.save(step, state, rng=dropout_rng, metadata=kept, score=score)
+                last_save = time.monotonic()
+        store.wait()
+    return state, stop
+
+
+def _reason_to_stop(
+    step: int, best: BestScore, settings: LoopSettings, is_asked: bool
+) -> StopReason | None:
+    if step >= settings.num_steps:
+        return "finished"
+    if (
+        settings.patience is not None
+        and best.num_evaluations_since >= settings.patience
+    ):
+        return "early_stopping"
+    return "terminated" if is_asked else None
+
+
+def _is_due(step: int, every_steps: int | None) -> bool:
+    return every_steps is not None and step % every_steps == 0
+
+
+def _is_late(last_save: float, every_seconds: float | None) -> bool:
+    return every_seconds is not None and time.monotonic() - last_save >= every_seconds
+
+
+def _named(group: str, values: Mapping[str, float]) -> dict[str, float]:
+    return {f"{group}/{name}": value for name, value in values.items()}
+
+
+def _check_skips(longest: int, step: int, max_skips: int) -> None:
+    if longest >= max_skips:
+        raise UserError(
+            f"{longest} updates in a row up to step {step} were skipped because their "
+            "gradient was not finite. Lower the learning rate, lengthen the warm-up or "
+            "clip gradients, then start again; the last checkpoint is unharmed."
+        )
+
+
+@contextlib.contextmanager
+def _termination_request() -> Iterator[Callable[[], bool]]:
+    """Hold back a first SIGTERM or Ctrl-C to be asked for; a second acts as ever."""
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False  # Python hears signals in the main thread only.
+        return
+    asked: list[int] = []
+    previous = {number: signal.getsignal(number) for number in (_TERM, _INTERRUPT)}
+
+    def restore() -> None:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+    def ask(number: int, frame: object) -> None:
+        asked.append(number)
+        restore()
+
+    for number in previous:
+        signal.signal(number, ask)
+    try:
+        yield lambda: bool(asked)
+    finally:
+        restore()

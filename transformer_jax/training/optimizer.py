@@ -1,0 +1,165 @@
+"""Adam and the learning-rate schedules (Section 5.3).
+
+A schedule takes the number of finished updates, so the first update asks for step 0 and
+gets the paper's rate of step 1.
+"""
+
+import dataclasses
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from transformer_jax.errors import UserError
+
+Schedule = Callable[[jax.Array | int], jax.Array]
+
+
+def paper_schedule(d_model: int, warmup_steps: int, factor: float = 1.0) -> Schedule:
+    """d_model^-0.5 * min(step^-0.5, step * warmup_steps^-1.5), times `factor`."""
+    _check_warmup("paper", warmup_steps, at_least=1)
+
+    def learning_rate(num_updates: jax.Array | int) -> jax.Array:
+        step = _first_is_one(num_updates)
+        return (
+            factor * d_model**-0.5 * jnp.minimum(step**-0.5, step * warmup_steps**-1.5)
+        )
+
+    return learning_rate
+
+
+def inverse_sqrt(peak: float, warmup_steps: int) -> Schedule:
+    """Rise linearly to `peak` at `warmup_steps`, then fall with the step's root."""
+    _check_warmup("inverse_sqrt", warmup_steps, at_least=1)
+
+    def learning_rate(num_updates: jax.Array | int) -> jax.Array:
+        step = _first_is_one(num_updates)
+        return peak * jnp.minimum(step / warmup_steps, (warmup_steps / step) ** 0.5)
+
+    return learning_rate
+
+
+def cosine(
+    peak: float, warmup_steps: int, num_steps: int, final_fraction: float = 0.0
+) -> Schedule:
+    """Rise linearly to `peak`, then fall on half a cosine to a fraction of it."""
+    _check_warmup("cosine", warmup_steps, before=num_steps)
+    decay = optax.cosine_decay_schedule(peak, num_steps - warmup_steps, final_fraction)
+    return _after_warmup(peak, warmup_steps, decay)
+
+
+def linear(
+    peak: float, warmup_steps: int, num_steps: int, final_fraction: float = 0.0
+) -> Schedule:
+    """Rise linearly to `peak`, then fall linearly to a fraction of it."""
+    _check_warmup("linear", warmup_steps, before=num_steps)
+    decay = optax.linear_schedule(peak, peak * final_fraction, num_steps - warmup_steps)
+    return _after_warmup(peak, warmup_steps, decay)
+
+
+def constant(peak: float, warmup_steps: int = 0) -> Schedule:
+    """Rise linearly to `peak`, then stay."""
+    _check_warmup("constant", warmup_steps)
+    return _after_warmup(peak, warmup_steps, optax.constant_schedule(peak))
+
+
+def _first_is_one(num_updates: jax.Array | int) -> jax.Array:
+    """Return the update that comes after `num_updates`, counted from one."""
+    return jnp.asarray(num_updates, jnp.float32) + 1.0
+
+
+def _after_warmup(peak: float, warmup_steps: int, decay: optax.Schedule) -> Schedule:
+    """Join a linear rise from zero and `decay`, and count updates from one."""
+    rise = optax.linear_schedule(0.0, peak, max(warmup_steps, 1))
+    joined = optax.join_schedules([rise, decay], [warmup_steps])
+    return lambda num_updates: jnp.asarray(joined(_first_is_one(num_updates)))
+
+
+def _check_warmup(
+    name: str, warmup_steps: int, at_least: int = 0, before: int | None = None
+) -> None:
+    if warmup_steps < at_least:
+        raise UserError(
+            f"The {name} schedule needs warmup_steps of at least {at_least}, got "
+            f"{warmup_steps}."
+        )
+    if before is not None and warmup_steps >= before:
+        raise UserError(
+            f"warmup_steps={warmup_steps} leaves the {name} schedule no step of "
+            f"num_steps={before} to fall in. Use fewer warm-up steps or more steps."
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class ScheduleSettings:
+    """Everything that some schedule needs; each reads only its own part.
+
+    Attributes:
+      name: one of SCHEDULES.
+      d_model: width of the model ("paper").
+      warmup_steps: steps of the linear rise (all).
+      num_steps: length of the training ("cosine", "linear").
+      peak: highest learning rate (all but "paper").
+      final_fraction: of the peak, at the end ("cosine", "linear").
+      factor: multiplies whatever the schedule says.
+    """
+
+    name: str
+    d_model: int
+    warmup_steps: int
+    num_steps: int
+    peak: float
+    final_fraction: float = 0.0
+    factor: float = 1.0
+
+
+SCHEDULES: dict[str, Callable[[ScheduleSettings], Schedule]] = {
+    "paper": lambda s: paper_schedule(s.d_model, s.warmup_steps),
+    "inverse_sqrt": lambda s: inverse_sqrt(s.peak, s.warmup_steps),
+    "cosine": lambda s: cosine(s.peak, s.warmup_steps, s.num_steps, s.final_fraction),
+    "linear": lambda s: linear(s.peak, s.warmup_steps, s.num_steps, s.final_fraction),
+    "constant": lambda s: constant(s.peak, s.warmup_steps),
+}
+
+
+def make_schedule(settings: ScheduleSettings) -> Schedule:
+    """Build the schedule that `settings` name, times their factor."""
+    if settings.name not in SCHEDULES:
+        raise UserError(
+            f"There is no learning-rate schedule {settings.name!r}. Use one of "
+            f"{', '.join(SCHEDULES)}."
+        )
+    schedule = SCHEDULES[settings.name](settings)
+    return lambda num_updates: settings.factor * schedule(num_updates)
+
+
+def make_optimizer(
+    *,
+    beta1: float = 0.9,
+    beta2: float = 0.98,
+    epsilon: float = 1e-9,
+    clip_norm: float | None = None,
+    weight_decay: float = 0.0,
+) -> optax.GradientTransformation:
+    """Adam (Section 5.3) without the learning rate, which the step multiplies in.
+
+    Args:
+      beta1: decay of the gradient's mean.
+      beta2: decay of the squared gradient's mean.
+      epsilon: added to the root of the squared gradient's mean.
+      clip_norm: largest norm of all gradients together; None (the paper) clips nothing.
+      weight_decay: share of each matrix taken off per update, times the learning rate;
+        biases and norms are spared. 0 in the paper.
+    """
+    parts = []
+    if clip_norm is not None:
+        parts.append(optax.clip_by_global_norm(clip_norm))
+    parts.append(optax.scale_by_adam(b1=beta1, b2=beta2, eps=epsilon))
+    if weight_decay:
+        parts.append(optax.add_decayed_weights(weight_decay, mask=_is_matrix))
+    return optax.chain(*parts)
+
+
+def _is_matrix(params: optax.Params) -> optax.Params:
+    return jax.tree.map(lambda leaf: leaf.ndim > 1, params)
