@@ -1,0 +1,1 @@
+"""A small grammar that speaks English and German, sentence by sentence alike."""

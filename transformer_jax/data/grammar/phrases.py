@@ -1,0 +1,205 @@
+"""Random noun phrases and places that make sense."""
+
+import functools
+import random
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
+
+from transformer_jax.data.grammar import lexicon, structures
+from transformer_jax.data.grammar.german_forms import Case
+from transformer_jax.data.grammar.lexicon import Adjective, Noun
+from transformer_jax.data.grammar.structures import (
+    Determiner,
+    NounPhrase,
+    Pair,
+    Phrase,
+    PrepositionalPhrase,
+)
+
+T = TypeVar("T")
+
+_s = structures
+_POSSESSIVES = (_s.MY, _s.HIS, _s.HER, _s.OUR, _s.THEIR)
+# A determiner is drawn from its list, so its share of the list is its probability.
+SINGULAR = (_s.THE,) * 18 + (_s.A,) * 12 + (_s.THIS,) * 3 + (_s.EVERY,) * 2
+SINGULAR += (_s.NO, *_POSSESSIVES)
+PLURAL = (
+    (_s.THE,) * 12 + (_s.BARE,) * 6 + (_s.THIS,) * 3 + (_s.TWO, _s.THREE, _s.FOUR) * 2
+)
+PLURAL += (_s.MANY, _s.SOME, _s.ALL) * 2 + (_s.NO, *_POSSESSIVES)
+MASS = (_s.THE,) * 9 + (_s.BARE,) * 9 + (_s.THIS, _s.NO, *_POSSESSIVES)
+# Beside "not", whose reach must be clear: no "all", "some", "no".
+DEFINITE_SINGULAR = (_s.THE,) * 10 + (_s.THIS, *_POSSESSIVES)
+DEFINITE_PLURAL = (_s.THE,) * 10 + (_s.THIS, *_POSSESSIVES)
+NEGATABLE_SINGULAR = DEFINITE_SINGULAR + (_s.A,) * 12
+NEGATABLE_PLURAL = DEFINITE_PLURAL + (_s.BARE,) * 10
+NEGATABLE_MASS = DEFINITE_SINGULAR + (_s.BARE,) * 12
+
+
+class DeterminerChoice(NamedTuple):
+    """The determiners to draw from, for singular, plural and mass nouns."""
+
+    singular: tuple[Determiner, ...]
+    plural: tuple[Determiner, ...]
+    mass: tuple[Determiner, ...]
+
+
+ANY = DeterminerChoice(SINGULAR, PLURAL, MASS)
+DEFINITE = DeterminerChoice(DEFINITE_SINGULAR, DEFINITE_PLURAL, DEFINITE_SINGULAR)
+NEGATABLE = DeterminerChoice(NEGATABLE_SINGULAR, NEGATABLE_PLURAL, NEGATABLE_MASS)
+ONLY_THE = DeterminerChoice((_s.THE,), (_s.THE,), (_s.THE,))
+
+PERSON_PRONOUNS = (_s.I, _s.HE, _s.SHE, _s.WE, _s.THEY)
+OBJECT_PRONOUNS = (_s.HE, _s.SHE, _s.WE, _s.THEY, _s.I)
+
+
+def pick(rng: random.Random, items: Sequence[T]) -> T:
+    """Draw one item; `random()` alone is the same in every version of Python."""
+    return items[int(rng.random() * len(items))]
+
+
+def name_of(noun: Noun) -> str:
+    """Return the German singular, which names a noun uniquely."""
+    return noun.german[0][0]
+
+
+@functools.cache
+def adjectives_for() -> dict[str, tuple[Adjective, ...]]:
+    """Return the adjectives that go before each noun, by the noun's German name."""
+    return {
+        name_of(noun): tuple(
+            adjective
+            for adjective in lexicon.adjectives()
+            if adjective.classes & noun.classes
+        )
+        for noun in lexicon.nouns()
+    }
+
+
+@functools.cache
+def predicates_for() -> dict[str, tuple[Adjective, ...]]:
+    """Return the adjectives that can be said of each noun with "to be"."""
+    return {
+        name_of(noun): tuple(
+            adjective
+            for adjective in lexicon.adjectives()
+            if adjective.classes
+            & (noun.classes | {f"predicate:{c}" for c in noun.classes})
+        )
+        for noun in lexicon.nouns()
+    }
+
+
+def noun_phrase(
+    rng: random.Random,
+    noun: Noun,
+    determiners: DeterminerChoice = ANY,
+    *,
+    adjective_share: float = 0.3,
+    plural_share: float = 0.3,
+) -> NounPhrase:
+    """Return a random noun phrase without attribute around a noun."""
+    is_plural = noun.has_plural and rng.random() < plural_share
+    if is_plural:
+        determiner = pick(rng, determiners.plural)
+    elif noun.has_plural:
+        determiner = pick(rng, determiners.singular)
+    else:
+        determiner = pick(rng, determiners.mass)
+    adjective = None
+    if rng.random() < adjective_share:
+        fitting = adjectives_for().get(name_of(noun))
+        adjective = pick(rng, fitting) if fitting else None
+    return NounPhrase(noun, determiner, is_plural, adjective)
+
+
+def subject_phrase(
+    rng: random.Random,
+    nouns: Sequence[Noun],
+    determiners: DeterminerChoice = ANY,
+    *,
+    pronoun_share: float = 0.15,
+    pair_share: float = 0.06,
+) -> Phrase:
+    """Return a random subject: a noun phrase, a pronoun for a person, or a pair."""
+    noun = pick(rng, nouns)
+    is_person = "person" in noun.classes
+    draw = rng.random()
+    if is_person and draw < pronoun_share:
+        return pick(rng, PERSON_PRONOUNS)
+    phrase = noun_phrase(rng, noun, determiners)
+    if draw > 1 - pair_share and is_person:
+        other = noun_phrase(rng, pick(rng, nouns), DEFINITE)
+        if "person" in other.noun.classes and other.noun != noun:
+            plain = NounPhrase(noun, pick(rng, determiners.singular))
+            return Pair(plain, other) if plain.determiner is not _s.NO else phrase
+    return phrase
+
+
+def setting_phrase(
+    rng: random.Random,
+    nouns: Sequence[Noun],
+    *,
+    is_direction: bool,
+    adjective_share: float = 0.15,
+) -> PrepositionalPhrase:
+    """Return a random place to be at, or to go to."""
+    noun = pick(rng, nouns)
+    place = lexicon.places()[noun.english[0]]
+    determiners = SETTINGS if not is_direction else DIRECTIONS
+    phrase = noun_phrase(
+        rng, noun, determiners, adjective_share=adjective_share, plural_share=0.0
+    )
+    if not is_direction:
+        return PrepositionalPhrase(place.english, place.german, Case.DATIVE, phrase)
+    german = place.german_direction
+    case = Case.DATIVE if german == "zu" else Case.ACCUSATIVE
+    return PrepositionalPhrase("to", german, case, phrase)
+
+
+SETTINGS = DeterminerChoice(
+    (_s.THE,) * 8 + (_s.A,) * 3 + (_s.THIS, _s.OUR), (_s.THE,), (_s.THE,)
+)
+DIRECTIONS = DeterminerChoice(
+    (_s.THE,) * 8 + (_s.A,) * 2 + (_s.THIS, _s.OUR), (_s.THE,), (_s.THE,)
+)
+
+
+@functools.cache
+def _described_by() -> dict[str, tuple[tuple[str, str, tuple[Noun, ...]], ...]]:
+    """Return what can stand behind a noun of each class, with its prepositions."""
+    surfaces = lexicon.nouns_named("surface-carpet,box")
+    beside = lexicon.nouns_named("landmark,street,bridge,river,park,lake")
+    carried = lexicon.nouns_named("hat,clothes,container,dog,umbrella,instrument-piano")
+    on_surface = (("on", "auf", lexicon.nouns_named("surface")),)
+    under = (("under", "unter", surfaces), ("next to", "neben", surfaces))
+    near = (("next to", "neben", beside), ("behind", "hinter", beside))
+    in_front = (("in front of", "vor", beside),)
+    return {
+        "person": (("with", "mit", carried),) * 2 + near,
+        "animal": near + (("under", "unter", lexicon.nouns_named("surface,tree")),),
+        "text": on_surface + under,
+        "ware": on_surface + under,
+        "container": on_surface + under,
+        "vehicle": near + in_front,
+        "building": near[1:] + near[:1],
+        "food": on_surface,
+    }
+
+
+def described(
+    rng: random.Random, phrase: NounPhrase, determiners: DeterminerChoice = SETTINGS
+) -> NounPhrase:
+    """Add a prepositional phrase to a noun phrase, if one suits it."""
+    for name, choices in _described_by().items():
+        if name in phrase.noun.classes:
+            english, german, nouns = pick(rng, choices)
+            noun = pick(rng, nouns)
+            if noun == phrase.noun:
+                return phrase
+            inner = noun_phrase(
+                rng, noun, determiners, adjective_share=0.2, plural_share=0.15
+            )
+            attribute = PrepositionalPhrase(english, german, Case.DATIVE, inner)
+            return phrase._replace(attribute=attribute)
+    return phrase
