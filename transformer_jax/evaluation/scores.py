@@ -34,7 +34,7 @@ def evaluate_loss(
       loss: label-smoothed, as in training.
       nll: negative log-likelihood in nats, without smoothing.
       perplexity: exp(nll), per word piece as in Table 3; depends on the vocabulary.
-      accuracy: share of target tokens that are the most likely ones, given those before.
+      accuracy: share of target tokens that are the most likely, given those before.
       target_tokens: how many tokens the means are over, EOS included.
 
     Raises:
@@ -52,8 +52,8 @@ def evaluate_loss(
     num_tokens = totals["target_tokens"]
     if num_tokens == 0:
         raise UserError(
-            "The set to evaluate holds no target token. Give at least one sentence pair "
-            "whose two sides are not empty."
+            "The set to evaluate holds no target token. Give at least one sentence "
+            "pair whose two sides are not empty."
         )
     nll = totals["nll"] / num_tokens
     return {
