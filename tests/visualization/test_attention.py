@@ -1,0 +1,111 @@
+"""Weights are collected whole, in order, and beside the right pieces."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from transformer_jax.errors import UserError
+from transformer_jax.models.configs import TransformerConfig
+from transformer_jax.models.transformer import Transformer, init_params
+from transformer_jax.visualization.attention import collect_attention
+
+VOCABULARY = ["<pad>", "<s>", "</s>", "<unk>", "▁ein", "▁Hund", "chen", ".", "▁", "▁x"]
+
+
+class WordTokenizer:
+    """Looks pieces up that are written apart."""
+
+    pad_id, bos_id, eos_id, unk_id = 0, 1, 2, 3
+    vocab_size = len(VOCABULARY)
+
+    def encode(self, sentences):
+        return [[VOCABULARY.index(p) for p in line.split()] for line in sentences]
+
+    def pieces(self, ids):
+        return [VOCABULARY[i] for i in ids]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return Transformer(
+        TransformerConfig(
+            source_vocab_size=len(VOCABULARY),
+            target_vocab_size=len(VOCABULARY),
+            num_encoder_layers=1,
+            num_decoder_layers=2,
+            d_model=8,
+            d_ff=12,
+            num_heads=4,
+        )
+    )
+
+
+@pytest.fixture(scope="module")
+def maps(model):
+    shapes = jax.eval_shape(lambda: init_params(model, jax.random.key(0)))
+    rng = np.random.default_rng(0)
+    params = jax.tree.map(lambda s: rng.standard_normal(s.shape, np.float32), shapes)
+    tokenizer = WordTokenizer()
+    source, target = "▁ein ▁Hund chen ▁ ▁x .", "▁Hund chen ."
+    return collect_attention(model, params, tokenizer, tokenizer, source, target)
+
+
+def test_pieces_are_labelled_for_people(maps):
+    assert maps.source_pieces == ("ein", "Hund", "·chen", "␣", "x", ".", "</s>")
+    assert maps.read_pieces == ("<s>", "Hund", "·chen", ".")
+    assert maps.written_pieces == ("Hund", "·chen", ".", "</s>")
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape"),
+    [("encoder", (1, 4, 7, 7)), ("decoder", (2, 4, 4, 4)), ("cross", (2, 4, 4, 7))],
+)
+def test_every_layer_and_head_has_rows_that_add_up_to_one(maps, kind, shape):
+    assert maps.weights[kind].shape == shape
+    assert shape[2:] == (len(maps.query_pieces(kind)), len(maps.key_pieces(kind)))
+    np.testing.assert_allclose(maps.weights[kind].sum(axis=-1), 1, atol=1e-5)
+
+
+def test_the_decoder_looks_at_nothing_that_it_has_yet_to_write(maps):
+    future = np.triu(np.ones((4, 4), bool), k=1)
+    assert (maps.weights["decoder"][..., future] == 0).all()
+
+
+class Sown:
+    """A model that does nothing but leave `intermediates`."""
+
+    def __init__(self, intermediates):
+        self.intermediates = intermediates
+
+    def apply(self, *_, mutable, **__):
+        return jnp.zeros(()), {mutable[0]: self.intermediates}
+
+
+def test_layers_come_in_the_order_of_their_numbers():
+    """With more than ten layers the order of names is not that of numbers."""
+    attentions = ("self_attention", "cross_attention")
+    layers = {
+        f"layer_{layer}": {
+            name: {"attention_weights": (jnp.full((1, 3, 2, 2), layer),)}
+            for name in attentions
+        }
+        for layer in range(12)
+    }
+    model = Sown({"encoder": layers, "decoder": layers})
+    tokenizer = WordTokenizer()
+    maps = collect_attention(model, {}, tokenizer, tokenizer, "▁x", "▁x")
+    for weights in maps.weights.values():
+        np.testing.assert_array_equal(weights[:, 0, 0, 0], np.arange(12))
+
+
+def test_an_empty_source_is_refused(model):
+    tokenizer = WordTokenizer()
+    with pytest.raises(UserError, match="empty"):
+        collect_attention(model, {}, tokenizer, tokenizer, " ", "▁x")
+
+
+def test_a_model_without_attention_weights_is_refused():
+    tokenizer = WordTokenizer()
+    with pytest.raises(UserError, match="keeps no weights"):
+        collect_attention(Sown({}), {}, tokenizer, tokenizer, "▁x", "▁x")

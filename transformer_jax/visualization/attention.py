@@ -1,0 +1,130 @@
+"""Attention weights of one sentence pair, with the word pieces they lie between."""
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from transformer_jax.data.tokenizer import Tokenizer
+from transformer_jax.errors import UserError
+
+Kind = Literal["encoder", "decoder", "cross"]
+KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
+
+_PATHS = {
+    "encoder": ("encoder", "self_attention"),
+    "decoder": ("decoder", "self_attention"),
+    "cross": ("decoder", "cross_attention"),
+}
+_BEGIN, _END = "<s>", "</s>"
+
+
+@dataclasses.dataclass(frozen=True)
+class AttentionMaps:
+    """All attention weights of one sentence pair; each row of weights adds up to 1.
+
+    In the decoder a query writes one piece of the target, and looks at the pieces
+    before it: row t is labelled with the piece written, column t with the piece read.
+
+    Attributes:
+      weights: by kind; float32 [num_layers, num_heads, query_length, key_length].
+      source_pieces: read by the encoder, the end mark included.
+      read_pieces: read by the decoder: the begin mark, then the target.
+      written_pieces: expected from the decoder: the target, then the end mark.
+    """
+
+    weights: Mapping[Kind, np.ndarray]
+    source_pieces: tuple[str, ...]
+    read_pieces: tuple[str, ...]
+    written_pieces: tuple[str, ...]
+
+    def query_pieces(self, kind: Kind) -> tuple[str, ...]:
+        """Return the labels of the rows, those who look."""
+        return self.source_pieces if kind == "encoder" else self.written_pieces
+
+    def key_pieces(self, kind: Kind) -> tuple[str, ...]:
+        """Return the labels of the columns, what is looked at."""
+        return self.read_pieces if kind == "decoder" else self.source_pieces
+
+
+def collect_attention(
+    model: Any,
+    params: Any,
+    source_tokenizer: Tokenizer,
+    target_tokenizer: Tokenizer,
+    source: str,
+    target: str,
+) -> AttentionMaps:
+    """Run the model on one sentence pair and keep all attention weights.
+
+    Args:
+      model: a translation model whose attention layers sow `attention_weights`.
+      params: its parameters.
+      source_tokenizer: tokenizer of the source.
+      target_tokenizer: tokenizer of the target.
+      source: one sentence.
+      target: its translation, the model's own or any other.
+
+    Raises:
+      UserError: if the source is empty, or the model keeps no attention weights.
+    """
+    source_ids = source_tokenizer.encode([source])[0]
+    target_ids = target_tokenizer.encode([target])[0]
+    if not source_ids:
+        raise UserError(f"The source sentence {source!r} is empty. Give some words.")
+    source_tokens = jnp.array([[*source_ids, source_tokenizer.eos_id]], jnp.int32)
+    read_tokens = jnp.array([[target_tokenizer.bos_id, *target_ids]], jnp.int32)
+    # Compiled as a whole, which takes less time than compiling operation by operation.
+    apply = jax.jit(functools.partial(model.apply, mutable=["intermediates"]))
+    _, collections = apply(
+        {"params": params},
+        source_tokens,
+        read_tokens,
+        source_segments=jnp.ones_like(source_tokens),
+        target_segments=jnp.ones_like(read_tokens),
+    )
+    sown = collections.get("intermediates", {})
+    target_pieces = _labels(target_tokenizer.pieces(target_ids))
+    return AttentionMaps(
+        weights={kind: _stack_layers(sown, *_PATHS[kind]) for kind in KINDS},
+        source_pieces=(*_labels(source_tokenizer.pieces(source_ids)), _END),
+        read_pieces=(_BEGIN, *target_pieces),
+        written_pieces=(*target_pieces, _END),
+    )
+
+
+def _stack_layers(sown: Mapping[str, Any], stack: str, attention: str) -> np.ndarray:
+    """Return [num_layers, num_heads, query_length, key_length] of one stack."""
+    layers = sown.get(stack, {})
+    names = sorted(
+        (name for name in layers if name.startswith("layer_")),
+        key=lambda name: int(name.removeprefix("layer_")),
+    )
+    try:
+        sentences = [layers[name][attention]["attention_weights"][0] for name in names]
+        return np.stack([np.asarray(one[0], np.float32) for one in sentences])
+    except (KeyError, ValueError) as error:
+        raise UserError(
+            f"The model keeps no weights of {attention} in its {stack}. Attention can "
+            "be drawn for Transformers alone."
+        ) from error
+
+
+def _labels(pieces: list[str]) -> tuple[str, ...]:
+    """Write word pieces for people: a dot where a piece goes on with a word.
+
+    Sentencepiece marks where a word begins; most pieces begin one, so the others are
+    marked here, punctuation excepted: ▁Hund chen . → Hund ·chen .
+    """
+    return tuple(_label(piece) for piece in pieces)
+
+
+def _label(piece: str) -> str:
+    if piece.startswith("\u2581"):
+        # The open box stands for a space on its own.
+        return piece.replace("\u2581", " ").strip() or "\u2423"
+    return f"\u00b7{piece}" if piece[:1].isalnum() else piece
