@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 from jax.typing import DTypeLike
 
+from transformer_jax.models.layers import flat_product
 from transformer_jax.models.parameters import parameter
 
 
@@ -52,12 +53,7 @@ class TokenEmbedding(nn.Module):
         Returns:
           float32 [batch, length, num_rows].
         """
-        return jnp.einsum(
-            "btm,vm->btv",
-            x.astype(self.dtype),
-            self.embedding.astype(self.dtype),
-            preferred_element_type=jnp.float32,
-        )
+        return flat_product(x, self.embedding.T, 1, self.dtype)
 
 
 def mask_padded_vocabulary(logits: jax.Array, vocab_size: int) -> jax.Array:

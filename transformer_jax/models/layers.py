@@ -1,5 +1,6 @@
 """Linear maps, feed-forward, layer norm, residual connection (3.1, 3.3, 5.4)."""
 
+import math
 from collections.abc import Callable
 from typing import Literal
 
@@ -20,6 +21,33 @@ _ACTIVATIONS: dict[str, Callable[[jax.Array], jax.Array]] = {
     "gelu": lambda x: jax.nn.gelu(x, approximate=False),
     "swish": jax.nn.silu,
 }
+
+
+def flat_product(
+    x: jax.Array, kernel: jax.Array, num_in: int, dtype: DTypeLike
+) -> jax.Array:
+    """Multiply the last axes of `x` with the first ones of `kernel`, as two matrices.
+
+    XLA's backward pass on CPUs takes half the time with one axis for all positions
+    instead of batch and length.
+
+    Args:
+      x: [..., *in_sizes].
+      kernel: [*in_sizes, *out_sizes].
+      num_in: how many axes go in.
+      dtype: what to multiply in; sums are float32.
+
+    Returns:
+      float32 [..., *out_sizes].
+    """
+    leading, in_sizes = x.shape[:-num_in], x.shape[-num_in:]
+    fan_in = math.prod(in_sizes)
+    product = jnp.dot(
+        x.astype(dtype).reshape(-1, fan_in),
+        kernel.astype(dtype).reshape(fan_in, -1),
+        preferred_element_type=jnp.float32,
+    )
+    return product.reshape(*leading, *kernel.shape[num_in:])
 
 
 class Linear(nn.Module):
@@ -61,13 +89,7 @@ class Linear(nn.Module):
             self.in_axes + self.out_axes,
             in_shape + self.features,
         )
-        in_of_x = tuple(range(x.ndim - num_in, x.ndim))
-        y = lax.dot_general(
-            x.astype(self.dtype),
-            kernel.astype(self.dtype),
-            ((in_of_x, tuple(range(num_in))), ((), ())),
-            preferred_element_type=jnp.float32,
-        )
+        y = flat_product(x, kernel, num_in, self.dtype)
         if self.use_bias:
             zeros = nn.initializers.zeros
             bias = parameter(self, "bias", zeros, self.out_axes, self.features)
