@@ -75,14 +75,15 @@ def choose_shapes(
             shapes.append(BatchShape(rows, source, target))
         return sorted(shapes, key=_by_cost)
 
-    def count_positions(bounds: list[Bound]) -> int:
+    def price(bounds: list[Bound]) -> tuple[int, int]:
+        """Return the positions of an epoch and, between equals, the shapes."""
         shapes = make_shapes(bounds)
         assigned = assign_shapes(distinct_source, distinct_target, shapes)
         pairs = np.bincount(assigned, counts, len(shapes)).astype(int).tolist()
-        return choose_promotions(shapes, pairs).positions
+        return choose_promotions(shapes, pairs).positions, len(shapes)
 
     bounds = _quantile_bounds(source_lengths, target_lengths, max_shapes)
-    return tuple(make_shapes(_improve_bounds(bounds, count_positions)))
+    return tuple(make_shapes(_improve_bounds(bounds, price)))
 
 
 def _quantile_bounds(
@@ -98,11 +99,11 @@ def _quantile_bounds(
 
 
 def _improve_bounds(
-    bounds: list[Bound], count_positions: Callable[[list[Bound]], int]
+    bounds: list[Bound], price: Callable[[list[Bound]], tuple[int, int]]
 ) -> list[Bound]:
-    """Move one bound at a time, all but the last, until no move saves positions.
+    """Move one bound at a time, all but the last, until no move lowers the price.
 
-    Equal bounds make one shape, so that a move can also take a shape away.
+    Equal bounds make one shape; spare ones wait at the last, and may move from there.
     """
     top_source, top_target = bounds[-1]
     moves = [
@@ -112,7 +113,8 @@ def _improve_bounds(
         if source or target
     ]
     moves.append((top_source, top_target))
-    best = count_positions(bounds)
+    bounds = _without_copies(bounds)
+    best = price(bounds)
     improved = True
     while improved:
         improved = False
@@ -122,9 +124,16 @@ def _improve_bounds(
                 min(max(bounds[place][0] + source, 2), top_source),
                 min(max(bounds[place][1] + target, 2), top_target),
             )
-            if (positions := count_positions(changed)) < best:
-                best, bounds, improved = positions, changed, True
+            if (cost := price(changed)) < best:
+                best, bounds, improved = cost, _without_copies(changed), True
+
     return bounds
+
+
+def _without_copies(bounds: list[Bound]) -> list[Bound]:
+    """Turn bounds that repeat another into copies of the last."""
+    distinct = [bound for bound in dict.fromkeys(bounds) if bound != bounds[-1]]
+    return distinct + [bounds[-1]] * (len(bounds) - len(distinct))
 
 
 def assign_shapes(

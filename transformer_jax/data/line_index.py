@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from absl import logging
 
 from transformer_jax.data.atomic import write_atomically
 from transformer_jax.data.lines import BOM, is_gzip, not_utf8, open_bytes
@@ -126,6 +127,7 @@ class LineIndex:
 
     def _build(self, summary_path: pathlib.Path, has_columns: bool) -> None:
         """Unpack if need be, find the lines, and write the summary last."""
+        logging.info("Indexing %s", self.path)
         if self._text_path != pathlib.Path(self.path):
             with (
                 open_bytes(self.path) as packed,

@@ -94,7 +94,10 @@ def build_token_cache(
         key,
         num_workers,
     )
-    shards = [writer.shard(n) for n in range(-(-len(source) // shard_size))]
+    shards: list[dict[str, Any]] = []
+    for first in range(0, len(source), shard_size):
+        logging.info("Tokenising from pair %d of %d", first, len(source))
+        shards.append(writer.shard(len(shards)))
     drops = Counter(source.drops)
     for shard in shards:
         drops.update(shard["drops"])

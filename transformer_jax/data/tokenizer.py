@@ -46,7 +46,6 @@ def train_tokenizer(
     vocab_size: int,
     normalizer: str = "identity",
     character_coverage: float = 0.9999,
-    num_threads: int = 2,
 ) -> None:
     """Train a joint BPE model and write it to `path`, whole or not at all.
 
@@ -61,7 +60,6 @@ def train_tokenizer(
       normalizer: one of `NORMALIZERS`.
       character_coverage: share of the text's characters that get a token of their own;
         the rare rest is written in bytes.
-      num_threads: threads to train with; the result does not depend on it.
 
     Raises:
       UserError: if the text is empty, or too small or too varied for `vocab_size`.
@@ -85,7 +83,6 @@ def train_tokenizer(
             bos_id=1,
             eos_id=2,
             unk_id=3,
-            num_threads=num_threads,
             minloglevel=2,
         )
     except RuntimeError as error:

@@ -5,7 +5,7 @@ lengths and batches are the business of the folder above. To add one, write a fi
 and one line in `SOURCES`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 
@@ -22,6 +22,13 @@ class PairSource(Protocol):
     def __len__(self) -> int: ...
 
     def __getitem__(self, index: int) -> tuple[str, str]: ...
+
+    def all_pairs(self) -> Iterator[tuple[str, str]]:
+        """Yield every pair in order, those included that `drops` counts.
+
+        Scores are over every line, so that is what validation and test text is made of.
+        """
+        ...
 
     def fingerprint(self) -> str:
         """Return the sha256 of the text, or of all that defines it."""

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -76,11 +76,19 @@ class TextFilePairs:
         if not 0 <= index < self._num_pairs:
             raise IndexError(f"pair {index} of {self._num_pairs}")
         skipped = int(np.searchsorted(self._kept_before_blank, index, side="right"))
-        file = int(np.searchsorted(self._starts, index + skipped, side="right")) - 1
-        line = index + skipped - int(self._starts[file])
+        return self._read(index + skipped)
+
+    def all_pairs(self) -> Iterator[tuple[str, str]]:
+        """Yield every pair of lines, those with a blank side included."""
+        return map(self._read, range(int(self._starts[-1])))
+
+    def _read(self, number: int) -> tuple[str, str]:
+        """Return a pair by its number among all lines."""
+        file = int(np.searchsorted(self._starts, number, side="right")) - 1
+        line = number - int(self._starts[file])
         if self._target:
             return self._source[file][line], self._target[file][line]
-        source, target = self._source[file][line].split("\t")
+        source, _, target = self._source[file][line].partition("\t")
         return source, target
 
     def __getstate__(self) -> dict[str, Any]:

@@ -1,0 +1,134 @@
+import gzip
+import pickle
+
+import pytest
+
+from transformer_jax.data.sources import SOURCES
+from transformer_jax.data.sources.text_files import TextFilePairs
+from transformer_jax.errors import UserError
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_file(name, content):
+        path = tmp_path / name
+        content = content.encode() if isinstance(content, str) else content
+        path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+        return path
+
+    return write_file
+
+
+def _pairs(source):
+    return [source[i] for i in range(len(source))]
+
+
+def test_several_aligned_files_are_read_in_order(write):
+    source = SOURCES["files"](
+        source_paths=[write("a.en", "one\ntwo\n"), write("b.en.gz", "three")],
+        target_paths=[write("a.de", "eins\nzwei"), write("b.de", "drei\n")],
+    )
+    assert _pairs(source) == [("one", "eins"), ("two", "zwei"), ("three", "drei")]
+    with pytest.raises(IndexError):
+        source[3]
+
+
+@pytest.mark.parametrize("name", ["pairs.tsv", "pairs.tsv.gz"])
+def test_tab_separated_files_are_read(write, name):
+    text = "one\teins\n\n\tzwei\nthree\t \nfour\tvier\r\n"
+    source = TextFilePairs([write(name, text), write("more.tsv", "five\tfünf")], None)
+    assert _pairs(source) == [("one", "eins"), ("four", "vier"), ("five", "fünf")]
+    assert source.drops == {"empty": 3}
+
+
+def test_pairs_with_a_blank_side_are_skipped_and_the_rest_stay_aligned(write):
+    source = TextFilePairs(
+        [write("a.en", "1\n\n3\n4\n \n6\n"), write("b.en", "\n8\n")],
+        [write("a.de", "1\n2\n\t\n4\n\n6\n"), write("b.de", "7\n8\n")],
+    )
+    assert _pairs(source) == [("1", "1"), ("4", "4"), ("6", "6"), ("8", "8")]
+    assert source.drops == {"empty": 4}
+
+
+def test_what_is_odd_is_kept_in_its_line_counted_and_said(write):
+    source = TextFilePairs(
+        [write("a.en", "\ufeffone\r\ntwo\u2028still two\r\nthree\x85\f\n")],
+        [write("a.de", "eins\n\n\x0bdrei\0\n")],
+    )
+    assert _pairs(source) == [("one", "eins"), ("three\x85\f", "\x0bdrei\0")]
+    for part in (
+        "2 pairs",
+        "skipped 1 with an empty side",
+        "2 carriage returns",
+        "1 byte-order marks",
+        "4 other separators",
+    ):
+        assert part in source.describe()
+
+
+def test_a_source_can_be_sent_to_another_process(write):
+    source = TextFilePairs([write("a", "x\ny\n")], [write("b", "u\nv\n")])
+    assert source[0] == ("x", "u")
+    assert _pairs(pickle.loads(pickle.dumps(source))) == [("x", "u"), ("y", "v")]
+
+
+def test_the_fingerprint_follows_the_text_not_the_path(write):
+    source = TextFilePairs([write("a", "x\n")], [write("b", "y\n")]).fingerprint()
+    moved = TextFilePairs([write("c", "x\n")], [write("d.gz", "y\n")]).fingerprint()
+    swapped = TextFilePairs([write("b", "y\n")], [write("a", "x\n")]).fingerprint()
+    assert source == moved
+    assert len({source, swapped}) == 2
+
+
+def test_files_of_different_lengths_are_refused_with_both_counts(write):
+    source, target = write("a.en", "1\n2\n3\n"), write("a.de", "1\n2\n")
+    with pytest.raises(UserError, match=r"a\.en has 3 lines but .*a\.de has 2"):
+        TextFilePairs([source], [target])
+
+
+def test_equal_totals_do_not_hide_files_of_different_lengths(write):
+    long, short = write("long", "1\n2\n"), write("short", "1\n")
+    with pytest.raises(UserError, match="long has 2 lines but .*short has 1"):
+        TextFilePairs([long, short], [short, long])
+
+
+def test_the_number_of_files_must_agree(write):
+    path = write("a", "x\n")
+    with pytest.raises(UserError, match="2 source files but 1 target files"):
+        TextFilePairs([path, path], [path])
+    with pytest.raises(UserError, match="No text files are named"):
+        TextFilePairs([], [])
+    with pytest.raises(TypeError, match="list of paths"):
+        TextFilePairs(str(path), [path])
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "tabs"),
+    [("a\tb\nc\n", 2, 0), ("a\tb\tc\n", 1, 2), ("a\tb\n\t\t\n", 2, 2)],
+)
+def test_a_line_without_exactly_one_tab_is_named(write, text, line, tabs):
+    path = write("pairs.tsv", text)
+    message = rf"pairs\.tsv, line {line}: found {tabs} tabs, expected exactly one"
+    with pytest.raises(UserError, match=message):
+        TextFilePairs([path], None)
+
+
+def test_files_that_cannot_be_read_are_named(write, tmp_path):
+    good = write("good", "x\n")
+    with pytest.raises(UserError, match="There is no file .*absent"):
+        TextFilePairs([good], [tmp_path / "absent"])
+    with pytest.raises(UserError, match="is a directory"):
+        TextFilePairs([tmp_path], [good])
+    with pytest.raises(UserError, match="empty is empty"):
+        TextFilePairs([good], [write("empty", "")])
+    with pytest.raises(UserError, match="latin, line 1: byte 0xfc"):
+        TextFilePairs([write("latin", b"\xfcber\n")], [good])
+    packed = write("cut.gz", "text\n" * 100)
+    packed.write_bytes(packed.read_bytes()[:-10])
+    with pytest.raises(UserError, match=r"cut\.gz is not a whole gzip file"):
+        TextFilePairs([packed], [good])
+
+
+def test_text_without_a_single_pair_is_refused(write):
+    with pytest.raises(UserError, match="None of the 2 pairs in .* has text on both"):
+        TextFilePairs([write("a", "x\n\n")], [write("b", "\ny\n")])
