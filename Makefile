@@ -1,0 +1,46 @@
+# Each target sets up what it needs: a virtual environment with the package in it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+QUICKSTART := runs/quickstart
+
+.PHONY: help install quickstart test test-slow lint format clean
+
+help:  ## Say what can be made.
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+install: $(INSTALLED)  ## Make .venv and install the package with its dependencies.
+
+$(INSTALLED): setup.cfg pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0])'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+quickstart: $(INSTALLED)  ## Train on the built-in corpus, translate, score and draw.
+	$(BIN)/python train.py --config configs/grammar_tiny.py --workdir $(QUICKSTART)
+	$(BIN)/python evaluate.py --workdir $(QUICKSTART) --phenomena --examples 5
+	$(BIN)/python -m transformer_jax.visualization attention --workdir $(QUICKSTART) \
+	  --source "The animal didn't cross the street because it was too tired." \
+	  --output $(QUICKSTART)/attention.png
+	$(BIN)/python -m transformer_jax.visualization curves --workdir $(QUICKSTART) \
+	  --output $(QUICKSTART)/curves.png
+
+test: $(INSTALLED)  ## Run the test suite, without the slow ones.
+	$(BIN)/python -m pytest -m "not slow" -n 2
+
+test-slow: $(INSTALLED)  ## Run the tests that take longer.
+	$(BIN)/python -m pytest -m slow -n 2
+
+lint: $(INSTALLED)  ## Check style and types.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(INSTALLED)  ## Put the style right where a tool can.
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## Remove the environment and what tools have left; runs stay.
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache

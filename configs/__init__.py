@@ -1,0 +1,1 @@
+"""One file for each experiment; `default.py` defines every field."""

@@ -1,0 +1,39 @@
+"""The built-in corpus, offline, minutes on a laptop; the first thing to run.
+
+python train.py --config configs/grammar_tiny.py --workdir runs/grammar
+"""
+
+import ml_collections
+
+from configs import default
+
+
+def get_config() -> ml_collections.ConfigDict:
+    """A small pre-norm model that learns the grammar corpus in a few minutes."""
+    config = default.get_config()
+    config.data.update(
+        source="grammar",
+        vocab_size=1_500,
+        tokenizer_sentences=40_000,
+        tokens_per_batch=4_096,
+        max_length=96,
+    )
+    config.model.update(
+        num_encoder_layers=2,
+        num_decoder_layers=2,
+        d_model=128,
+        d_ff=256,
+        num_heads=4,
+        dropout_rate=0.0,
+        norm_position="pre",
+    )
+    config.optimizer.update(
+        schedule="cosine",
+        warmup_steps=200,
+        peak_learning_rate=4e-3,
+        decay_steps=1_500,
+    )
+    config.training.update(num_steps=1_500, log_every_steps=25)
+    config.evaluation.update(every_steps=500, beam_size=1)
+    config.checkpoints.update(every_steps=500, every_minutes=0.0, keep_weights=2)
+    return config

@@ -1,0 +1,47 @@
+"""Multi30k English-German with 4+4 narrow layers: real text on a laptop.
+
+python train.py --config configs/multi30k_tiny.py --config.data.directory=DIR \
+    --workdir runs/multi30k
+
+DIR holds train, val and test_2016_flickr, each as .en and .de (Elliott et al. 2016). The
+sizes are those of "Transformer-Tiny" (Wu et al. 2021, arXiv 2105.14462).
+"""
+
+import ml_collections
+
+from configs import default
+
+
+def get_config() -> ml_collections.ConfigDict:
+    """Transformer-Tiny, pre-norm, with a schedule for 90 minutes on two cores."""
+    config = default.get_config()
+    config.data.update(
+        train_source="train.en",
+        train_target="train.de",
+        validation_source="val.en",
+        validation_target="val.de",
+        test_source="test_2016_flickr.en",
+        test_target="test_2016_flickr.de",
+        vocab_size=4_000,
+        tokens_per_batch=4_096,
+    )
+    config.model.update(
+        num_encoder_layers=4,
+        num_decoder_layers=4,
+        d_model=128,
+        d_ff=256,
+        num_heads=4,
+        dropout_rate=0.2,
+        norm_position="pre",
+    )
+    config.optimizer.update(
+        schedule="cosine",
+        warmup_steps=1_000,
+        peak_learning_rate=4e-3,
+        decay_steps=8_000,
+    )
+    config.training.update(num_steps=8_000, log_every_steps=50)
+    config.evaluation.update(every_steps=500, beam_size=1)
+    config.checkpoints.update(every_steps=500, every_minutes=0.0, keep_weights=10)
+    config.decoding.update(beam_size=5, alpha=1.0, length_penalty="length")
+    return config

@@ -1,0 +1,82 @@
+"""What commands do alike: logging, messages for people, exit codes, arguments."""
+
+import argparse
+import contextlib
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from transformer_jax.errors import UserError
+
+EXIT_ERROR = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+
+
+@contextlib.contextmanager
+def command(name: str) -> Iterator[None]:
+    """Run a command's body: log to stderr, and end with a message, not a traceback.
+
+    Exits with 1 for what a person can put right (`UserError`, and files that the system
+    cannot read or write) and with 130 when interrupted. Anything else is a fault of the
+    program and keeps its traceback.
+    """
+    _log_to_stderr()
+    try:
+        yield
+    except UserError as error:
+        _fail(name, str(error))
+    except BrokenPipeError:
+        # The reader of our output left, as `head` does: nothing is wrong.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        if error.filename is None and error.errno is None:
+            raise
+        _fail(name, f"{error.strerror or error}: {error.filename or 'no file named'}")
+    except KeyboardInterrupt:
+        print(f"{name}: interrupted", file=sys.stderr)
+        sys.exit(EXIT_INTERRUPTED)
+
+
+def add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add which weights of a run to use, and how to search with them."""
+    parser.add_argument(
+        "--checkpoint",
+        default="best",
+        help="best (by validation score), last, or a number of steps",
+    )
+    parser.add_argument(
+        "--average",
+        type=int,
+        default=0,
+        metavar="N",
+        help="use the mean of the last N sets of weights instead (Section 6.1)",
+    )
+    parser.add_argument("--beam_size", "--beam-size", type=int)
+    parser.add_argument("--alpha", type=float, help="exponent of the length penalty")
+    parser.add_argument(
+        "--length_penalty", "--length-penalty", choices=["gnmt", "length"]
+    )
+
+
+def decoding_options(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings of beam search that were given."""
+    names = ("beam_size", "alpha", "length_penalty", "num_best")
+    given = {name: getattr(options, name, None) for name in names}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _fail(name: str, message: str) -> None:
+    print(f"{name}: error: {message}", file=sys.stderr)
+    sys.exit(EXIT_ERROR)
+
+
+def _log_to_stderr() -> None:
+    """Show the project's messages, and of the libraries only their warnings."""
+    logging.basicConfig(
+        level=logging.WARNING, stream=sys.stderr, format="%(message)s", force=True
+    )
+    logging.getLogger("transformer_jax").setLevel(logging.INFO)
+    logging.getLogger("absl").setLevel(logging.ERROR)

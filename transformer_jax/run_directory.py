@@ -1,0 +1,190 @@
+"""What a run keeps on disk, and whether a config may go on with it.
+
+    RUN/config.json        every field, as it was trained
+    RUN/data.json          fingerprints of the text and the tokenizers
+    RUN/tokenizer.model    sentencepiece, joint for both languages
+    RUN/text/              the validation and test splits that the run is scored on
+    RUN/tokens/            tokenised text, unless data.cache_directory names a place
+    RUN/checkpoints/       full states, to go on from
+    RUN/parameters/        weights alone: the last few, and the best
+    RUN/metrics.jsonl      a row for each log and each validation
+    RUN/events/            the same for TensorBoard
+    RUN/evaluation/        scores, and the translations that were scored
+"""
+
+import json
+import os
+import pathlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import ml_collections
+
+from transformer_jax.data.atomic import write_atomically
+from transformer_jax.data.lines import read_lines
+from transformer_jax.errors import UserError
+
+# A run may go on with other values of these: they change where, how fast or how long it
+# runs and how it is looked at, but not what an update does. Text is compared by its
+# fingerprint instead of by its path.
+_FREE_FIELDS = (
+    "data.directory",
+    "data.train_source",
+    "data.train_target",
+    "data.validation_source",
+    "data.validation_target",
+    "data.test_source",
+    "data.test_target",
+    "data.tokenizer_path",
+    "data.cache_directory",
+    "data.num_workers",
+    "training.num_steps",
+    "training.num_micro_batches",
+    "training.patience",
+    "training.max_skipped_updates",
+    "training.log_every_steps",
+    "decoding.",
+    "evaluation.",
+    "checkpoints.",
+    "sharding.",
+)
+
+
+class RunDirectory:
+    """The paths inside a run, and the small files that describe it."""
+
+    def __init__(self, root: str | os.PathLike[str]):
+        self.root = pathlib.Path(root)
+        self.config_path = self.root / "config.json"
+        self.data_path = self.root / "data.json"
+        self.tokenizer_path = self.root / "tokenizer.model"
+        self.text = self.root / "text"
+        self.tokens = self.root / "tokens"
+        self.metrics_path = self.root / "metrics.jsonl"
+        self.events = self.root / "events"
+        self.evaluation = self.root / "evaluation"
+
+    def read_config(self) -> ml_collections.ConfigDict:
+        """Return the config the run was trained with.
+
+        Raises:
+          UserError: if this is not a run.
+        """
+        if not self.config_path.is_file():
+            raise UserError(
+                f"{self.root} is not a run: it has no config.json. Give the --workdir "
+                "that train.py wrote."
+            )
+        return ml_collections.ConfigDict(json.loads(self.config_path.read_text()))
+
+    def claim(self, config: ml_collections.ConfigDict) -> list[str]:
+        """Take the directory for `config`, or go on with the same run.
+
+        Returns:
+          One line for each field that differs from before and may.
+
+        Raises:
+          UserError: if the directory holds a run with another result.
+        """
+        changes: list[str] = []
+        if self.config_path.exists():
+            changes = _compare(self.read_config(), config, self.root)
+        self.root.mkdir(parents=True, exist_ok=True)
+        write_json(self.config_path, json.loads(config.to_json()))
+        return changes
+
+    def check_data(self, fingerprints: Mapping[str, str]) -> None:
+        """Write down what text and tokenizers the run uses, or compare with before.
+
+        Raises:
+          UserError: if the run was begun with other text or another tokenizer.
+        """
+        if not self.data_path.exists():
+            write_json(self.data_path, dict(fingerprints))
+            return
+        before = json.loads(self.data_path.read_text())
+        names = [
+            name
+            for name in sorted(before.keys() | fingerprints.keys())
+            if before.get(name) != fingerprints.get(name)
+        ]
+        if names:
+            raise UserError(
+                f"{self.root} was trained with another {' and another '.join(names)} "
+                "than the config names now. Give the same text and tokenizer, or use "
+                "another --workdir."
+            )
+
+    def write_split(self, split: str, pairs: Iterable[tuple[str, str]]) -> None:
+        """Keep a copy of a split's text, unless there is one already."""
+        source_path, target_path = self.split_paths(split)
+        if target_path.exists():
+            return
+        with (
+            write_atomically(target_path) as target_file,
+            write_atomically(source_path) as source_file,
+        ):
+            for source, target in pairs:
+                source_file.write(f"{source}\n".encode())
+                target_file.write(f"{target}\n".encode())
+
+    def split_paths(self, split: str) -> tuple[pathlib.Path, pathlib.Path]:
+        """Return where the two sides of a split's copy lie."""
+        return self.text / f"{split}.source.txt", self.text / f"{split}.target.txt"
+
+    def read_split(self, split: str) -> tuple[list[str], list[str]]:
+        """Return the source and the target lines of a split.
+
+        Raises:
+          UserError: if the run has no such split.
+        """
+        source_path, target_path = self.split_paths(split)
+        if not target_path.exists():
+            splits = sorted({path.name.split(".")[0] for path in self.text.glob("*.txt")})
+            raise UserError(
+                f"{self.root} keeps no {split} split, only {', '.join(splits) or 'none'}. "
+                "Give --source and --reference files instead."
+            )
+        return read_lines(source_path), read_lines(target_path)
+
+
+def write_json(path: pathlib.Path, value: Any) -> None:
+    """Write `value` so that a reader sees the old file or the new one, never a part."""
+    with write_atomically(path) as file:
+        file.write((json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def _compare(
+    old: ml_collections.ConfigDict,
+    new: ml_collections.ConfigDict,
+    root: pathlib.Path,
+) -> list[str]:
+    """Return the differences that may be, or fail with those that may not."""
+    before, after = dict(_leaves(old)), dict(_leaves(new))
+    differing = [
+        name
+        for name in sorted(before.keys() | after.keys())
+        if before.get(name) != after.get(name)
+    ]
+    lines = {
+        name: f"config.{name}: {before.get(name)!r} before, {after.get(name)!r} now"
+        for name in differing
+    }
+    fixed = [name for name in differing if not name.startswith(_FREE_FIELDS)]
+    if fixed:
+        listed = "\n  ".join(lines[name] for name in fixed)
+        raise UserError(
+            f"{root} holds a run whose result depends on fields that differ now:\n"
+            f"  {listed}\n"
+            "Use the same values to go on with it, or another --workdir to start anew."
+        )
+    return list(lines.values())
+
+
+def _leaves(config: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every field of a tree of configs as (dotted name, value)."""
+    for name, value in config.items():
+        if isinstance(value, ml_collections.ConfigDict):
+            yield from _leaves(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
