@@ -28,13 +28,12 @@ _BLOCK_BYTES = 1 << 24
 _NEWLINE, _TAB = ord("\n"), ord("\t")
 
 # Characters that other programs take for the end of a line.
-_SEPARATORS = [c.encode() for c in "\v\f\x1c\x1d\x1e\x85\u2028\u2029"]
-# Every byte that occurs in a character of white space, as a table of 256 booleans. A
-# line with any other byte is not blank; the few others are looked at one by one.
-_MAY_BE_SPACE = np.zeros(256, bool)
-_MAY_BE_SPACE[
-    [b for c in map(chr, range(0x3001)) if c.isspace() for b in c.encode()]
-] = True
+_ASCII_SEPARATORS = b"\v\f\x1c\x1d\x1e"
+_OTHER_SEPARATORS = [c.encode() for c in "\x85\u2028\u2029"]
+# For each byte 0 if it occurs in a character of white space, else 1. A line with a 1 is
+# not blank; the few others are looked at one by one.
+_SPACE_BYTES = {b for c in map(chr, range(0x3001)) if c.isspace() for b in c.encode()}
+_IS_LETTER = bytes(byte not in _SPACE_BYTES for byte in range(256))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -196,7 +195,7 @@ class _Scan:
         self.counts += LineCounts(
             lines=len(ends),
             carriage_returns=text.count(b"\r\n"),
-            separators_inside_lines=sum(text.count(c) for c in _SEPARATORS),
+            separators_inside_lines=_count_separators(text),
         )
         return starts.astype(np.uint64)
 
@@ -209,8 +208,8 @@ class _Scan:
             field_starts = np.concatenate([[0], ends[:-1] + 1])
         else:
             field_starts = starts
-        has_letter = np.logical_or.reduceat(~_MAY_BE_SPACE[codes], field_starts)
-        suspects = np.flatnonzero(~has_letter)
+        is_letter = np.frombuffer(text.translate(_IS_LETTER), np.uint8)
+        suspects = np.flatnonzero(np.bitwise_or.reduceat(is_letter, field_starts) == 0)
         blank = [
             i for i in suspects if not text[field_starts[i] : ends[i]].decode().strip()
         ]
@@ -247,6 +246,13 @@ class _Scan:
             )
             number = self.counts.lines + line + 1
             raise not_utf8(self.path, number, inside) from error
+
+
+def _count_separators(text: bytes) -> int:
+    count = len(text) - len(text.translate(None, delete=_ASCII_SEPARATORS))
+    if not text.isascii():
+        count += sum(text.count(separator) for separator in _OTHER_SEPARATORS)
+    return count
 
 
 def _whole_line_blocks(file: Any) -> Iterator[bytes]:
