@@ -126,7 +126,6 @@ def _improve_bounds(
             )
             if (cost := price(changed)) < best:
                 best, bounds, improved = cost, _without_copies(changed), True
-
     return bounds
 
 
