@@ -17,6 +17,7 @@ from transformer_jax.data.grammar.structures import (
     NounPhrase,
     Phrase,
     Predicate,
+    PrepositionalPhrase,
     Pronoun,
     Relative,
     Subordinate,
@@ -131,7 +132,8 @@ def _by_noun(role: str) -> dict[str, tuple[Verb, ...]]:
 
 
 @functools.cache
-def _adverbs(kind: str, tense: str) -> tuple[Adverb, ...]:
+def adverbs(kind: str, tense: str) -> tuple[Adverb, ...]:
+    """Return the adverbials of a kind that go with a tense."""
     return tuple(a for a in lexicon.adverbs() if a.kind == kind and tense in a.tenses)
 
 
@@ -150,9 +152,15 @@ def _outdoors() -> tuple[Noun, ...]:
     return lexicon.nouns_named("outdoors,field,meadow,tree,lake")
 
 
-def _usable(verb: Verb, tense: str) -> bool:
-    """Return whether the tense can be heard in English; "they read" may be either."""
-    return verb.shows_tense or tense != "past"
+def usable(verb: Verb, tense: str) -> bool:
+    """Return whether a verb suits a tense.
+
+    A past that cannot be heard in English does not ("they read"), nor do the perfect
+    and the future of a state ("will belong").
+    """
+    if tense == "past":
+        return verb.shows_tense
+    return tense == "present" or verb.aspect != "state"
 
 
 def clause(
@@ -163,7 +171,7 @@ def clause(
     if rng.random() < style.copula and tense in ("present", "past"):
         return _copula_clause(rng, style, tense)
     verb = pick(rng, plain_verbs())
-    while not _usable(verb, tense):
+    while not usable(verb, tense):
         verb = pick(rng, plain_verbs())
     is_negated = rng.random() < style.negation
     determiners = phrases.DEFINITE if is_negated else phrases.ANY
@@ -171,7 +179,7 @@ def clause(
         rng, verb.subjects, determiners, pronoun_share=style.pronoun
     )
     if type(subject) is NounPhrase:
-        subject = _adorned(rng, subject, style, tense)
+        subject = _adorned(rng, subject, style, tense, verb)
     return filled_clause(rng, subject, verb, tense, style, is_negated=is_negated)
 
 
@@ -200,7 +208,8 @@ def filled_clause(
       subject_noun: what a trace stands for.
     """
     modal = None
-    if tense in ("present", "past") and rng.random() < style.modal:
+    has_modal = verb.aspect == "action" and tense in ("present", "past")
+    if has_modal and rng.random() < style.modal:
         modal = pick(rng, MODALS[:4] if tense == "past" else MODALS)
     direct = indirect = place = manner = frequency = time = None
     if verb.pattern == "both" and without != "indirect":
@@ -219,9 +228,11 @@ def filled_clause(
     if verb.manner and not negates_object and rng.random() < style.manner:
         manner = _manners()[verb.manner]
     if without != "time" and rng.random() < style.time and modal is not SHOULD:
-        time = pick(rng, _adverbs("time", tense))
+        time = pick(rng, adverbs("time", tense))
+        if verb.aspect == "event" and time.english.startswith("every"):
+            time = None
     elif rng.random() < style.frequency and not is_negated and modal is None:
-        frequency = pick(rng, _adverbs("frequency", tense))
+        frequency = pick(rng, adverbs("frequency", tense))
     if _has_no(subject) or _has_no(direct):
         frequency = None
     return Clause(
@@ -280,10 +291,12 @@ def _object(
     # A long object between a verb and its prefix, or before "nicht", sounds clumsy.
     if is_negated or (verb.german.prefix and tense in ("present", "past")):
         return phrase
-    return _adorned(rng, phrase, style, tense)
+    return _adorned(rng, phrase, style, tense, verb)
 
 
-def _setting(rng: random.Random, verb: Verb, noun: Noun | None, style: ClauseStyle):
+def _setting(
+    rng: random.Random, verb: Verb, noun: Noun | None, style: ClauseStyle
+) -> PrepositionalPhrase | None:
     if verb.setting == "none":
         return None
     if verb.setting == "maybe" and rng.random() > style.setting:
@@ -291,7 +304,7 @@ def _setting(rng: random.Random, verb: Verb, noun: Noun | None, style: ClauseSty
     nouns = verb.places
     if noun is not None and "animal" in noun.classes:
         nouns = _outdoors()
-    return phrases.setting_phrase(rng, nouns, is_direction=verb.setting == "to")
+    return phrases.setting_phrase(rng, nouns, setting=verb.setting)
 
 
 def _copula_clause(rng: random.Random, style: ClauseStyle, tense: str) -> Clause:
@@ -300,29 +313,34 @@ def _copula_clause(rng: random.Random, style: ClauseStyle, tense: str) -> Clause
         noun = pick(rng, lexicon.nouns())
     is_negated = rng.random() < style.negation
     determiners = phrases.DEFINITE if is_negated else phrases.ANY
-    phrase = phrases.noun_phrase(rng, noun, determiners, adjective_share=0.1)
+    phrase = phrases.noun_phrase(rng, noun, determiners, adjective_share=0.0)
     adjective = pick(rng, phrases.predicates_for()[name_of(noun)])
-    if phrase.adjective is not None:
-        phrase = phrase._replace(adjective=None)
-    phrase = _adorned(rng, phrase, style, tense)
-    predicate = Predicate(pick(rng, DEGREES), adjective)
+    phrase = _adorned(rng, phrase, style, tense, lexicon.BE)
+    degree = pick(rng, DEGREES) if adjective.is_graded else ("", "")
+    predicate = Predicate(degree, adjective)
     return Clause(phrase, lexicon.BE, tense, None, is_negated, predicate=predicate)
 
 
 def _adorned(
-    rng: random.Random, phrase: NounPhrase, style: ClauseStyle, tense: str
+    rng: random.Random, phrase: NounPhrase, style: ClauseStyle, tense: str, verb: Verb
 ) -> NounPhrase:
     """Describe a noun phrase by a prepositional phrase or a relative clause, or not."""
     draw = rng.random()
     if draw < style.description:
         return phrases.described(rng, phrase)
     if draw < style.description + style.relative:
-        return with_relative(rng, phrase, "past" if tense == "past" else "present")
+        return with_relative(
+            rng, phrase, "past" if tense == "past" else "present", verb
+        )
     return phrase
 
 
 def with_relative(
-    rng: random.Random, phrase: NounPhrase, tense: str, style: ClauseStyle = BARE
+    rng: random.Random,
+    phrase: NounPhrase,
+    tense: str,
+    avoid: Verb,
+    style: ClauseStyle = BARE,
 ) -> NounPhrase:
     """Add a relative clause whose pronoun is its subject or its direct object."""
     if phrase.determiner in (structures.NO, structures.EVERY):
@@ -331,7 +349,7 @@ def with_relative(
     as_subject = verbs_with_subject()[name]
     as_object = verbs_with_object()[name]
     if as_object and (not as_subject or rng.random() < 0.5):
-        verb = _tense_verb(rng, as_object, tense)
+        verb = _tense_verb(rng, as_object, tense, avoid)
         subject = phrases.subject_phrase(
             rng, verb.subjects, phrases.DEFINITE, pronoun_share=0.3, pair_share=0.0
         )
@@ -341,30 +359,40 @@ def with_relative(
         return phrase._replace(attribute=Relative("direct", inner))
     if not as_subject:
         return phrase
-    verb = _tense_verb(rng, as_subject, tense)
+    verb = _tense_verb(rng, as_subject, tense, avoid)
     trace = Trace(PLURAL if phrase.is_plural else THIRD)
     inner = filled_clause(rng, trace, verb, tense, style, subject_noun=noun)
     return phrase._replace(attribute=Relative("subject", inner))
 
 
-def _tense_verb(rng: random.Random, verbs: Sequence[Verb], tense: str) -> Verb:
-    usable = [verb for verb in verbs if _usable(verb, tense)]
-    return pick(rng, usable or verbs)
+def _tense_verb(
+    rng: random.Random, verbs: Sequence[Verb], tense: str, avoid: Verb
+) -> Verb:
+    """Draw a verb that suits the tense, another one than `avoid` if there is any."""
+    fitting = [v for v in verbs if usable(v, tense) and v is not avoid]
+    return pick(rng, fitting or verbs)
 
 
-CONJUNCTIONS = (
-    ("because", "weil"),
-    ("although", "obwohl"),
-    ("when", ""),
-    ("while", "während"),
-)
+# By the tense of the main clause; "when" is "als" for what happened once.
+_CONJUNCTIONS = {
+    "present": (("because", "weil"), ("although", "obwohl"), ("when", "wenn")),
+    "past": (("because", "weil"), ("although", "obwohl"), ("when", "als")),
+    "perfect": (("because", "weil"), ("although", "obwohl")),
+    "future": (("because", "weil"), ("although", "obwohl"), ("when", "wenn")),
+}
+_WHILE = ("while", "während")
 
 
-def subordinate(
-    rng: random.Random, tense: str, style: ClauseStyle = SLIM
-) -> Subordinate:
-    """Return a random subordinate clause; "when" is "als" for what is past."""
-    english, german = pick(rng, CONJUNCTIONS)
-    tense = "past" if tense == "past" else "present"
-    german = german or ("als" if tense == "past" else "wenn")
-    return Subordinate(english, german, clause(rng, style, tense))
+def with_adjunct(rng: random.Random, main: Clause, style: ClauseStyle = SLIM) -> Clause:
+    """Add a random subordinate clause to a clause."""
+    choice = _CONJUNCTIONS[main.tense]
+    if main.tense in ("present", "past"):
+        choice += (_WHILE,)
+    english, german = pick(rng, choice)
+    tense = "past" if main.tense == "past" else "present"
+    inner = clause(rng, style, tense)
+    if english in ("when", "while"):
+        # What happens often would need "wenn", and two times need not agree.
+        inner = inner._replace(time=None, frequency=None)
+        main = main._replace(time=None, frequency=None)
+    return main._replace(adjunct=Subordinate(english, german, inner))

@@ -57,25 +57,25 @@ def verb_second(clause: Clause, opening: str | None = None) -> str:
 
     An empty opening puts the verb first, as in a yes/no question.
     """
-    finite, closing, _ = _verb_words(clause)
+    finite, closing, _ = verb_words(clause)
     subject = say_phrase(clause.subject, _NOMINATIVE)
     words = [subject, finite] if opening is None else [opening, finite, subject]
-    return _join([*words, *_middle(clause), closing, _end(clause)])
+    return _join([*words, *middle_words(clause), closing, _end(clause)])
 
 
 def verb_final(clause: Clause, opening: str) -> str:
     """Return a subordinate clause: opening, subject, the rest, finite verb last."""
-    finite, closing, prefix = _verb_words(clause)
+    finite, closing, prefix = verb_words(clause)
     last = prefix + finite if prefix else f"{closing} {finite}" if closing else finite
     subject = say_phrase(clause.subject, _NOMINATIVE)
-    return _join([opening, subject, *_middle(clause), last, _end(clause)])
+    return _join([opening, subject, *middle_words(clause), last, _end(clause)])
 
 
 def _join(words: list[str]) -> str:
     return " ".join([word for word in words if word])
 
 
-def _verb_words(clause: Clause) -> tuple[str, str, str]:
+def verb_words(clause: Clause) -> tuple[str, str, str]:
     """Return the finite word, what closes the main clause, and a separable prefix."""
     person = person_of(clause.subject)
     forms, modal, tense = clause.verb.german, clause.modal, clause.tense
@@ -90,7 +90,7 @@ def _verb_words(clause: Clause) -> tuple[str, str, str]:
     return finite, forms.prefix, forms.prefix
 
 
-def _middle(clause: Clause) -> list[str]:
+def middle_words(clause: Clause) -> list[str]:
     """Return what stands between the finite verb (or subject) and the closing verbs.
 
     Pronouns come first, the accusative before the dative; then time, frequency, the

@@ -41,11 +41,17 @@ class Noun(NamedTuple):
 
 
 class Adjective(NamedTuple):
-    """An adjective: as predicate, and the stem that takes endings (teuer, teur-)."""
+    """An adjective: as predicate, and the stem that takes endings (teuer, teur-).
+
+    Attributes:
+      is_graded: whether something can be "very" so.
+      classes: of the nouns it goes with, or their English words.
+    """
 
     english: str
     german: str
     stem: str
+    is_graded: bool
     classes: frozenset[str]
 
 
@@ -57,12 +63,13 @@ class Verb(NamedTuple):
       particle: "up" in "get up"; stands behind a pronoun ("picks him up").
       preposition: "for" in "look for"; always stands behind the verb.
       german: forms of the German verb.
-      subject_classes: of its subject.
+      aspect: "action"; "state", which is never perfect, future or modal; or "event",
+        which happens to the subject and is never modal.
       subjects: nouns that can be its subject.
       pattern: "none", "acc", "dat", "both" (dative and accusative), or "that".
       case: of the direct object.
       objects: nouns that can be its direct object.
-      setting: "none", "maybe", "at" or "to": whether a place goes with it.
+      setting: "none", "maybe", "at", "to" or "into": whether a place goes with it.
       places: nouns of these places.
       manner: the adverb of manner that suits it, or "".
       shows_tense: False if past and base look alike in English (read, put).
@@ -72,6 +79,7 @@ class Verb(NamedTuple):
     particle: str
     preposition: str
     german: german_forms.VerbForms
+    aspect: str
     subjects: tuple[Noun, ...]
     pattern: str
     case: Case
@@ -162,12 +170,29 @@ def _class_members(name: str) -> dict[str, Noun]:
     return members
 
 
+def noun_named(english: str) -> Noun:
+    """Return the noun of that English singular."""
+    return _nouns_by_word()[english]
+
+
+@functools.cache
+def _nouns_by_word() -> dict[str, Noun]:
+    return {noun.english[0]: noun for noun in nouns()}
+
+
+def adjectives_named(names: str) -> tuple[Adjective, ...]:
+    """Return the adjectives that a cell names, "-" for none."""
+    wanted = () if names == "-" else names.split(",")
+    by_word = {adjective.english: adjective for adjective in adjectives()}
+    return tuple(by_word[word] for word in wanted)
+
+
 @functools.cache
 def adjectives() -> tuple[Adjective, ...]:
     """Return every adjective."""
     return tuple(
-        Adjective(english, german, stem, frozenset(classes.split(",")))
-        for english, german, stem, classes in rows("adjectives")
+        Adjective(english, german, stem, graded == "yes", frozenset(classes.split(",")))
+        for english, german, stem, graded, classes in rows("adjectives")
     )
 
 
@@ -180,6 +205,7 @@ def _verb(
     german_past: str,
     german_participle: str,
     auxiliary: str,
+    aspect: str,
     subject: str,
     objects: str,
     setting: str,
@@ -200,6 +226,7 @@ def _verb(
         german_forms.verb_forms(
             german, third, german_past, german_participle, auxiliary
         ),
+        aspect,
         nouns_named(subject),
         "none" if pattern == "-" else pattern,
         Case.DATIVE if pattern == "dat" else Case.ACCUSATIVE,
@@ -222,6 +249,7 @@ BE = Verb(
     "",
     "",
     german_forms.SEIN,
+    "state",
     (),
     "none",
     Case.NOMINATIVE,
@@ -231,6 +259,21 @@ BE = Verb(
     "",
     True,
 )
+
+
+@functools.cache
+def verb_named(english: str, subject: str = "Mann") -> Verb:
+    """Return the verb of that English name ("look for") that suits a subject.
+
+    The subject is named by its German singular: a person eats with another German verb
+    than an animal.
+    """
+    for verb in verbs():
+        name = f"{verb.english.base} {verb.particle or verb.preposition}".strip()
+        suits = any(noun.german[0][0] == subject for noun in verb.subjects)
+        if name == english and verb.pattern != "that" and suits:
+            return verb
+    raise ValueError(f"no verb {english!r} goes with the subject {subject!r}")
 
 
 @functools.cache
@@ -246,3 +289,76 @@ def adverbs() -> tuple[Adverb, ...]:
 def places() -> dict[str, Place]:
     """Return the prepositions of each place, by its English noun."""
     return {noun: Place(*prepositions) for noun, *prepositions in rows("places")}
+
+
+class Antecedent(NamedTuple):
+    """A kind of sentence in which "it" or "he" means the subject or the object.
+
+    Attributes:
+      subjects: nouns for the subject.
+      verb: the English name of the verb.
+      objects: nouns for the object (or what the subject fits into).
+      clues: adjectives that decide, by [is affirmed][is the object meant].
+    """
+
+    subjects: tuple[Noun, ...]
+    verb: str
+    objects: tuple[Noun, ...]
+    clues: tuple[tuple[tuple[Adjective, ...], ...], ...]
+
+
+@functools.cache
+def antecedents() -> tuple[Antecedent, ...]:
+    """Return every kind of sentence in which a pronoun has to be understood."""
+    return tuple(
+        Antecedent(
+            nouns_named(subject),
+            verb,
+            nouns_named(objects),
+            tuple(
+                tuple(map(adjectives_named, pair)) for pair in (clues[:2], clues[2:])
+            ),
+        )
+        for subject, verb, objects, *clues in rows("anaphora")
+    )
+
+
+class Sense(NamedTuple):
+    """One meaning of an English word that German has two words for.
+
+    Attributes:
+      noun: the word in this meaning.
+      verbs: English names of verbs that suit either meaning.
+      clues: pairs of a verb's English name and an object that tell the meaning.
+    """
+
+    noun: Noun
+    verbs: tuple[str, ...]
+    clues: tuple[tuple[str, Noun], ...]
+
+
+@functools.cache
+def senses() -> tuple[Sense, ...]:
+    """Return the meanings; the two of a word follow each other."""
+    return tuple(_sense(*cells) for cells in rows("senses"))
+
+
+def _sense(
+    english: str,
+    english_plural: str,
+    gender: str,
+    german: str,
+    german_plural: str,
+    declension: str,
+    verb_names: str,
+    clues: str,
+) -> Sense:
+    noun = _noun(
+        english, english_plural, gender, german, german_plural, declension, "sense"
+    )
+    pairs = (clue.rpartition(" ") for clue in clues.split(","))
+    return Sense(
+        noun,
+        tuple(verb_names.split(",")),
+        tuple((verb, noun_named(word)) for verb, _, word in pairs),
+    )

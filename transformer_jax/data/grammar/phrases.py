@@ -70,7 +70,7 @@ def adjectives_for() -> dict[str, tuple[Adjective, ...]]:
         name_of(noun): tuple(
             adjective
             for adjective in lexicon.adjectives()
-            if adjective.classes & noun.classes
+            if adjective.classes & {noun.english[0], *noun.classes}
         )
         for noun in lexicon.nouns()
     }
@@ -83,11 +83,15 @@ def predicates_for() -> dict[str, tuple[Adjective, ...]]:
         name_of(noun): tuple(
             adjective
             for adjective in lexicon.adjectives()
-            if adjective.classes
-            & (noun.classes | {f"predicate:{c}" for c in noun.classes})
+            if adjective.classes & _predicate_classes(noun)
         )
         for noun in lexicon.nouns()
     }
+
+
+def _predicate_classes(noun: Noun) -> set[str]:
+    names = {noun.english[0], *noun.classes}
+    return names | {f"predicate:{name}" for name in names}
 
 
 def noun_phrase(
@@ -101,16 +105,23 @@ def noun_phrase(
     """Return a random noun phrase without attribute around a noun."""
     is_plural = noun.has_plural and rng.random() < plural_share
     if is_plural:
-        determiner = pick(rng, determiners.plural)
-    elif noun.has_plural:
-        determiner = pick(rng, determiners.singular)
+        choice = determiners.plural
     else:
-        determiner = pick(rng, determiners.mass)
+        choice = determiners.singular if noun.has_plural else determiners.mass
+    determiner = pick(rng, choice)
+    while determiner.is_possessive and not _can_be_owned(noun):
+        determiner = pick(rng, choice)
     adjective = None
     if rng.random() < adjective_share:
         fitting = adjectives_for().get(name_of(noun))
         adjective = pick(rng, fitting) if fitting else None
     return NounPhrase(noun, determiner, is_plural, adjective)
+
+
+def _can_be_owned(noun: Noun) -> bool:
+    """Return whether "my" suits: not "my king"."""
+    classes = noun.classes
+    return "own" in classes or ("person" not in classes and "animal" not in classes)
 
 
 def subject_phrase(
@@ -140,17 +151,18 @@ def setting_phrase(
     rng: random.Random,
     nouns: Sequence[Noun],
     *,
-    is_direction: bool,
+    setting: str,
     adjective_share: float = 0.15,
 ) -> PrepositionalPhrase:
-    """Return a random place to be at, or to go to."""
+    """Return a random place to be at ("at", "maybe"), to go "to", or to fit "into"."""
     noun = pick(rng, nouns)
-    place = lexicon.places()[noun.english[0]]
-    determiners = SETTINGS if not is_direction else DIRECTIONS
     phrase = noun_phrase(
-        rng, noun, determiners, adjective_share=adjective_share, plural_share=0.0
+        rng, noun, SETTINGS, adjective_share=adjective_share, plural_share=0.0
     )
-    if not is_direction:
+    if setting == "into":
+        return PrepositionalPhrase("into", "in", Case.ACCUSATIVE, phrase)
+    place = lexicon.places()[noun.english[0]]
+    if setting != "to":
         return PrepositionalPhrase(place.english, place.german, Case.DATIVE, phrase)
     german = place.german_direction
     case = Case.DATIVE if german == "zu" else Case.ACCUSATIVE
@@ -160,30 +172,31 @@ def setting_phrase(
 SETTINGS = DeterminerChoice(
     (_s.THE,) * 8 + (_s.A,) * 3 + (_s.THIS, _s.OUR), (_s.THE,), (_s.THE,)
 )
-DIRECTIONS = DeterminerChoice(
-    (_s.THE,) * 8 + (_s.A,) * 2 + (_s.THIS, _s.OUR), (_s.THE,), (_s.THE,)
-)
 
 
 @functools.cache
 def _described_by() -> dict[str, tuple[tuple[str, str, tuple[Noun, ...]], ...]]:
     """Return what can stand behind a noun of each class, with its prepositions."""
-    surfaces = lexicon.nouns_named("surface-carpet,box")
+    landmarks = lexicon.nouns_named("landmark")
     beside = lexicon.nouns_named("landmark,street,bridge,river,park,lake")
-    carried = lexicon.nouns_named("hat,clothes,container,dog,umbrella,instrument-piano")
+    carried = lexicon.nouns_named(
+        "hat,coat,jacket,bag,suitcase,dog,umbrella,guitar,violin"
+    )
     on_surface = (("on", "auf", lexicon.nouns_named("surface")),)
-    under = (("under", "unter", surfaces), ("next to", "neben", surfaces))
-    near = (("next to", "neben", beside), ("behind", "hinter", beside))
-    in_front = (("in front of", "vor", beside),)
+    on_table = (("on", "auf", lexicon.nouns_named("table,shelf")),)
+    around = lexicon.nouns_named("table,chair,bed,sofa,cupboard,box,armchair")
+    under = (("under", "unter", around), ("next to", "neben", around))
+    near = (("next to", "neben", beside), ("behind", "hinter", landmarks))
+    in_front = (("in front of", "vor", landmarks),)
     return {
         "person": (("with", "mit", carried),) * 2 + near,
-        "animal": near + (("under", "unter", lexicon.nouns_named("surface,tree")),),
+        "animal": near + (("under", "unter", lexicon.nouns_named("tree")),),
         "text": on_surface + under,
         "ware": on_surface + under,
         "container": on_surface + under,
         "vehicle": near + in_front,
         "building": near[1:] + near[:1],
-        "food": on_surface,
+        "food": on_table,
     }
 
 
@@ -195,10 +208,10 @@ def described(
         if name in phrase.noun.classes:
             english, german, nouns = pick(rng, choices)
             noun = pick(rng, nouns)
-            if noun == phrase.noun:
+            if noun is phrase.noun or (english == "with" and phrase.is_plural):
                 return phrase
             inner = noun_phrase(
-                rng, noun, determiners, adjective_share=0.2, plural_share=0.15
+                rng, noun, determiners, adjective_share=0.2, plural_share=0.0
             )
             attribute = PrepositionalPhrase(english, german, Case.DATIVE, inner)
             return phrase._replace(attribute=attribute)

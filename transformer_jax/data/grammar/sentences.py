@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable
 
-from transformer_jax.data.grammar import clauses, phrases, structures
+from transformer_jax.data.grammar import clauses, phrases, puzzles, structures
 from transformer_jax.data.grammar.clauses import FULL, SLIM
 from transformer_jax.data.grammar.german_forms import Case
 from transformer_jax.data.grammar.phrases import pick
@@ -33,10 +33,8 @@ def statement(rng: random.Random) -> Sentence:
 
 def with_adjunct(rng: random.Random) -> Sentence:
     """Return a main clause with a subordinate clause before or behind it."""
-    clause = clauses.clause(rng, SLIM)
-    adjunct = clauses.subordinate(rng, clause.tense)
-    front = "adjunct" if rng.random() < 0.4 else "subject"
-    return Sentence(clause._replace(adjunct=adjunct), front)
+    clause = clauses.with_adjunct(rng, clauses.clause(rng, SLIM))
+    return Sentence(clause, "adjunct" if rng.random() < 0.4 else "subject")
 
 
 def with_complement(rng: random.Random) -> Sentence:
@@ -48,14 +46,19 @@ def reporting_clause(rng: random.Random) -> Clause:
     """Return a clause like "the teacher knows that …"."""
     tense = pick(rng, ("present", "past", "past", "perfect"))
     verb = pick(rng, clauses.reporting_verbs())
+    while not clauses.usable(verb, tense):
+        verb = pick(rng, clauses.reporting_verbs())
     subject = phrases.subject_phrase(rng, verb.subjects)
     complement = clauses.clause(rng, SLIM, "past" if tense == "past" else None)
     return Clause(subject, verb, tense, complement=complement)
 
 
+_ASKED = SLIM._replace(frequency=0.0)
+
+
 def yes_no_question(rng: random.Random) -> Sentence:
     """Return a question with its verb in front."""
-    clause = clauses.clause(rng, SLIM)
+    clause = clauses.clause(rng, _ASKED)
     if clause.is_negated:
         clause = clause._replace(is_negated=False)
     return Sentence(clause, "verb")
@@ -65,27 +68,29 @@ def word_question(rng: random.Random) -> Sentence:
     """Return a question with who, whom, what, which, where, when or why."""
     tense = pick(rng, ("present", "past", "perfect"))
     verb = pick(rng, clauses.plain_verbs())
-    while tense == "past" and not verb.shows_tense:
+    while not clauses.usable(verb, tense):
         verb = pick(rng, clauses.plain_verbs())
     draw = rng.random()
     if draw < 0.3 and "person" in verb.subjects[0].classes:
         clause = clauses.filled_clause(
-            rng, Trace(THIRD), verb, tense, SLIM, subject_noun=verb.subjects[0]
+            rng, Trace(THIRD), verb, tense, _ASKED, subject_noun=verb.subjects[0]
         )
         return Sentence(clause, question=QuestionWord("who", "wer"), asks_subject=True)
     subject = phrases.subject_phrase(rng, verb.subjects, phrases.DEFINITE)
     if draw < 0.7 and verb.objects:
         clause = clauses.filled_clause(
-            rng, subject, verb, tense, SLIM, without="direct"
+            rng, subject, verb, tense, _ASKED, without="direct"
         )
         return _object_question(rng, clause)
     if verb.setting in ("at", "to"):
-        clause = clauses.filled_clause(rng, subject, verb, tense, SLIM, without="place")
+        clause = clauses.filled_clause(
+            rng, subject, verb, tense, _ASKED, without="place"
+        )
         word = "wo" if verb.setting == "at" else "wohin"
         return Sentence(clause, question=QuestionWord("where", word))
     is_when = rng.random() < 0.5 and tense != "perfect"
     clause = clauses.filled_clause(
-        rng, subject, verb, tense, SLIM, without="time" if is_when else ""
+        rng, subject, verb, tense, _ASKED, without="time" if is_when else ""
     )
     word = QuestionWord("when", "wann") if is_when else QuestionWord("why", "warum")
     return Sentence(clause, question=word)
@@ -94,12 +99,15 @@ def word_question(rng: random.Random) -> Sentence:
 def _object_question(rng: random.Random, clause: Clause) -> Sentence:
     noun = pick(rng, clause.verb.objects)
     case = clause.verb.case
-    if rng.random() < 0.5:
+    are_persons = {"person" in noun.classes for noun in clause.verb.objects}
+    # "What has he put on?" might be a coat or a hat, which German tells apart.
+    is_open = len(are_persons) > 1 or clause.verb.particle == "on"
+    if is_open or rng.random() < 0.5:
         which = phrases.noun_phrase(
             rng, noun, phrases.DeterminerChoice(*((structures.WHICH,),) * 3)
         )
         return Sentence(clause, question=which, question_case=case)
-    if all("person" in noun.classes for noun in clause.verb.objects):
+    if are_persons == {True}:
         word = QuestionWord("who", "wem" if case == Case.DATIVE else "wen")
     else:
         word = QuestionWord("what", "was")
@@ -129,7 +137,7 @@ def shared_subject(rng: random.Random) -> Sentence:
     else:
         noun = None
         verbs = clauses.verbs_with_subject()["Mann"]
-    usable = [v for v in verbs if v.shows_tense or tense == "present"]
+    usable = [verb for verb in verbs if clauses.usable(verb, tense)]
     second = clauses.filled_clause(
         rng,
         Trace(person_of(subject)),
@@ -143,13 +151,16 @@ def shared_subject(rng: random.Random) -> Sentence:
 
 # Each kind of sentence is drawn from this list; its share is its probability.
 MIXTURE: tuple[Maker, ...] = (
-    (statement,) * 9
+    (statement,) * 8
     + (with_adjunct,) * 4
     + (with_complement,) * 2
     + (yes_no_question,) * 2
     + (word_question,) * 2
     + (joined,)
     + (shared_subject,)
+    + (puzzles.antecedent_sentence,) * 3
+    + (puzzles.object_pronoun_sentence,)
+    + (puzzles.sense_sentence,) * 3
 )
 
 
@@ -164,17 +175,14 @@ _RICH = FULL._replace(time=0.5, setting=0.6, description=0.3, relative=0.5)
 
 def long_sentence(rng: random.Random) -> Sentence:
     """Return a sentence of several clauses, with more inside them."""
-    first = clauses.clause(rng, _RICH)
-    adjunct = clauses.subordinate(rng, first.tense, _RICH)
-    first = first._replace(adjunct=adjunct)
+    first = clauses.with_adjunct(rng, clauses.clause(rng, _RICH), _RICH)
     draw = rng.random()
     if draw < 0.4:
         return Sentence(first, "adjunct" if draw < 0.2 else "subject")
     if draw < 0.7:
         report = reporting_clause(rng)
         tense = "past" if report.tense == "past" else "present"
-        inner = clauses.clause(rng, _RICH, tense)
-        inner = inner._replace(adjunct=clauses.subordinate(rng, tense, _RICH))
+        inner = clauses.with_adjunct(rng, clauses.clause(rng, _RICH, tense), _RICH)
         return Sentence(report._replace(complement=inner))
     second = clauses.clause(rng, _RICH, first.tense)
     return Sentence(first, conjunction=(", but", ", aber"), conjunct=second)

@@ -24,6 +24,7 @@ class Determiner(NamedTuple):
       endings: of an adjective behind it, [column][case].
       is_indefinite: whether "not" and this make a German "kein".
       is_article: whether a preposition may melt into it (im, zum).
+      is_possessive: whether it names an owner.
     """
 
     english: tuple[str, str]
@@ -31,6 +32,7 @@ class Determiner(NamedTuple):
     endings: Table
     is_indefinite: bool = False
     is_article: bool = False
+    is_possessive: bool = False
 
 
 _ein, _der = german_forms.ein_word, german_forms.der_word
@@ -50,11 +52,11 @@ TWO = Determiner(("", "two"), _same("zwei"), _strong)
 THREE = Determiner(("", "three"), _same("drei"), _strong)
 FOUR = Determiner(("", "four"), _same("vier"), _strong)
 NO = Determiner(("no", "no"), _ein("kein"), _mixed)
-MY = Determiner(("my", "my"), _ein("mein"), _mixed)
-HIS = Determiner(("his", "his"), _ein("sein"), _mixed)
-HER = Determiner(("her", "her"), _ein("ihr"), _mixed)
-OUR = Determiner(("our", "our"), _ein("unser"), _mixed)
-THEIR = Determiner(("their", "their"), _ein("ihr"), _mixed)
+MY = Determiner(("my", "my"), _ein("mein"), _mixed, is_possessive=True)
+HIS = Determiner(("his", "his"), _ein("sein"), _mixed, is_possessive=True)
+HER = Determiner(("her", "her"), _ein("ihr"), _mixed, is_possessive=True)
+OUR = Determiner(("our", "our"), _ein("unser"), _mixed, is_possessive=True)
+THEIR = Determiner(("their", "their"), _ein("ihr"), _mixed, is_possessive=True)
 
 
 class PrepositionalPhrase(NamedTuple):
@@ -106,7 +108,7 @@ class Pair(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """An unspoken subject: the relative or question word says it, or the clause before."""
+    """An unspoken subject: the question, the relative or an earlier word says it."""
 
     person: int
 
@@ -183,7 +185,7 @@ class Clause(NamedTuple):
 
 
 class QuestionWord(NamedTuple):
-    """Who, what, where …"""
+    """A question word: who, what, where …, in both languages."""
 
     english: str
     german: str
