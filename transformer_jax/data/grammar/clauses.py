@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from transformer_jax.data.grammar import lexicon, phrases, structures
 from transformer_jax.data.grammar.lexicon import Adverb, Noun, Verb
+from transformer_jax.data.grammar.modals import MODALS, SHOULD
 from transformer_jax.data.grammar.phrases import name_of, pick
 from transformer_jax.data.grammar.structures import (
     FIRST,
     PLURAL,
     THIRD,
     Clause,
-    Modal,
     NounPhrase,
     Phrase,
     Predicate,
@@ -22,45 +22,9 @@ from transformer_jax.data.grammar.structures import (
     Relative,
     Subordinate,
     Trace,
+    is_indefinite,
     person_of,
 )
-
-CAN = Modal(
-    (("can",) * 3, ("could",) * 3),
-    True,
-    "",
-    "",
-    (("kann", "kann", "können"), ("konnte", "konnte", "konnten")),
-)
-MUST = Modal(
-    (("have to", "has to", "have to"), ("had to",) * 3),
-    False,
-    "have to",
-    "",
-    (("muss", "muss", "müssen"), ("musste", "musste", "mussten")),
-)
-WANT = Modal(
-    (("want to", "wants to", "want to"), ("wanted to",) * 3),
-    False,
-    "want to",
-    "",
-    (("will", "will", "wollen"), ("wollte", "wollte", "wollten")),
-)
-MAY = Modal(
-    (("am", "is", "are"), ("was", "was", "were")),
-    True,
-    "",
-    "allowed to",
-    (("darf", "darf", "dürfen"), ("durfte", "durfte", "durften")),
-)
-SHOULD = Modal(
-    (("should",) * 3, ("should",) * 3),
-    True,
-    "",
-    "",
-    (("sollte", "sollte", "sollten"),) * 2,
-)
-MODALS = (CAN, MUST, WANT, MAY, SHOULD)
 
 DEGREES = (("", ""),) * 5 + (("very", "sehr"),) * 3 + (("too", "zu"),)
 TENSES = ("present",) * 5 + ("past",) * 6 + ("perfect",) * 4 + ("future",) * 2
@@ -71,19 +35,21 @@ class ClauseStyle(NamedTuple):
 
     modal: float = 0.15
     negation: float = 0.14
-    copula: float = 0.12
-    time: float = 0.3
-    frequency: float = 0.12
-    manner: float = 0.2
-    setting: float = 0.35
-    description: float = 0.12
-    relative: float = 0.12
+    copula: float = 0.1
+    time: float = 0.45
+    frequency: float = 0.15
+    manner: float = 0.25
+    setting: float = 0.5
+    description: float = 0.2
+    relative: float = 0.16
     pronoun: float = 0.15
 
 
 FULL = ClauseStyle()
 # Inside another clause: less of everything.
-SLIM = ClauseStyle(time=0.1, frequency=0.08, description=0.0, relative=0.0, setting=0.2)
+SLIM = ClauseStyle(
+    time=0.15, frequency=0.08, description=0.06, relative=0.0, setting=0.3
+)
 # Inside a relative clause: the bare minimum.
 BARE = ClauseStyle(
     modal=0.1,
@@ -178,7 +144,7 @@ def clause(
     subject = phrases.subject_phrase(
         rng, verb.subjects, determiners, pronoun_share=style.pronoun
     )
-    if type(subject) is NounPhrase:
+    if isinstance(subject, NounPhrase):
         subject = _adorned(rng, subject, style, tense, verb)
     return filled_clause(rng, subject, verb, tense, style, is_negated=is_negated)
 
@@ -220,10 +186,12 @@ def filled_clause(
     if verb.objects and without != "direct":
         direct = _object(rng, verb, subject, style, tense, is_negated)
     if without != "place":
-        noun = subject.noun if type(subject) is NounPhrase else subject_noun
+        noun = subject.noun if isinstance(subject, NounPhrase) else subject_noun
         place = _setting(rng, verb, noun, style)
     negates_object = (
-        is_negated and type(direct) is NounPhrase and direct.determiner.is_indefinite
+        is_negated
+        and isinstance(direct, NounPhrase)
+        and direct.determiner.is_indefinite
     )
     if verb.manner and not negates_object and rng.random() < style.manner:
         manner = _manners()[verb.manner]
@@ -252,19 +220,19 @@ def filled_clause(
 
 
 def _has_no(phrase: Phrase | None) -> bool:
-    return type(phrase) is NounPhrase and phrase.determiner is structures.NO
+    return isinstance(phrase, NounPhrase) and phrase.determiner is structures.NO
 
 
 def other_than(rng: random.Random, phrase: Phrase, subject: Phrase) -> Phrase:
     """Return the phrase, or another person if it would mean the subject itself."""
-    if type(phrase) is Pronoun:
+    if isinstance(phrase, Pronoun):
         clash = phrase is subject or {person_of(phrase), person_of(subject)} == {
             FIRST,
             PLURAL,
         }
-        if clash or type(subject) is Pronoun:
+        if clash or isinstance(subject, Pronoun):
             return phrases.noun_phrase(rng, pick(rng, _people()), phrases.DEFINITE)
-    elif type(phrase) is NounPhrase and type(subject) is NounPhrase:
+    elif isinstance(phrase, NounPhrase) and isinstance(subject, NounPhrase):
         if phrase.noun is subject.noun:
             return phrases.PERSON_PRONOUNS[4]
     return phrase
@@ -279,7 +247,7 @@ def _object(
     is_negated: bool,
 ) -> Phrase:
     noun = pick(rng, verb.objects)
-    while type(subject) is NounPhrase and noun is subject.noun:
+    while isinstance(subject, NounPhrase) and noun is subject.noun:
         noun = pick(rng, verb.objects)
     if "person" in noun.classes and verb.pattern != "both":
         if rng.random() < style.pronoun:
@@ -353,7 +321,7 @@ def with_relative(
         subject = phrases.subject_phrase(
             rng, verb.subjects, phrases.DEFINITE, pronoun_share=0.3, pair_share=0.0
         )
-        if type(subject) is NounPhrase and subject.noun is noun:
+        if isinstance(subject, NounPhrase) and subject.noun is noun:
             subject = phrases.PERSON_PRONOUNS[0]
         inner = filled_clause(rng, subject, verb, tense, style, without="direct")
         return phrase._replace(attribute=Relative("direct", inner))

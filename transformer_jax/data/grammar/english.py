@@ -10,37 +10,36 @@ from transformer_jax.data.grammar.structures import (
     Pronoun,
     Relative,
     Sentence,
+    Subordinate,
     person_of,
 )
 
 
 def say_sentence(sentence: Sentence) -> str:
     """Return the sentence, with a capital letter and its final mark."""
-    clause, front = sentence.clause, sentence.front
-    mark = "."
-    if sentence.question is not None:
-        mark, words = "?", _question(sentence)
+    clause, front, question = sentence.clause, sentence.front, sentence.question
+    if question:
+        if isinstance(question, NounPhrase):
+            opening = say_phrase(question)
+        else:
+            opening = question.english
+        words = f"{opening} {say_clause(clause, asks=not sentence.asks_subject)}"
     elif front == "verb":
-        mark, words = "?", say_clause(clause, asks=True)
-    elif front == "adjunct":
-        opening = _subordinate(clause)
-        words = f"{opening}, {say_clause(clause._replace(adjunct=None))}"
-    elif front == "time":
+        words = say_clause(clause, asks=True)
+    elif front == "time" and clause.time:
         words = f"{clause.time.english} {say_clause(clause._replace(time=None))}"
-    elif front == "place":
+    elif front == "place" and clause.place:
         opening = say_prepositional(clause.place)
         words = f"{opening} {say_clause(clause._replace(place=None))}"
+    elif front == "adjunct" and clause.adjunct:
+        opening = _subordinate(clause.adjunct)
+        words = f"{opening}, {say_clause(clause._replace(adjunct=None))}"
     else:
         words = say_clause(clause)
-    if sentence.conjunct is not None:
+    if sentence.conjunct:
         words += f"{sentence.conjunction[0]} {say_clause(sentence.conjunct)}"
+    mark = "?" if question or front == "verb" else "."
     return words[0].upper() + words[1:] + mark
-
-
-def _question(sentence: Sentence) -> str:
-    word = sentence.question
-    spoken = say_phrase(word) if type(word) is NounPhrase else word.english
-    return f"{spoken} {say_clause(sentence.clause, asks=not sentence.asks_subject)}"
 
 
 def say_clause(clause: Clause, asks: bool = False) -> str:
@@ -57,7 +56,7 @@ def say_clause(clause: Clause, asks: bool = False) -> str:
         words = [subject, frequency, finite, rest]
     direct = say_phrase(clause.direct, 1) if clause.direct else ""
     indirect = say_phrase(clause.indirect, 1) if clause.indirect else ""
-    if type(clause.direct) is Pronoun:
+    if isinstance(clause.direct, Pronoun):
         # "picks him up", "gives it to the child"
         words += [verb.preposition, direct, verb.particle]
         words += ["to", indirect] if indirect else []
@@ -78,12 +77,12 @@ def say_clause(clause: Clause, asks: bool = False) -> str:
     spoken = " ".join([word for word in words if word])
     if clause.adjunct:
         comma = "," if clause.adjunct.english == "although" else ""
-        return f"{spoken}{comma} {_subordinate(clause)}"
+        return f"{spoken}{comma} {_subordinate(clause.adjunct)}"
     return spoken
 
 
-def _subordinate(clause: Clause) -> str:
-    return f"{clause.adjunct.english} {say_clause(clause.adjunct.clause)}"
+def _subordinate(adjunct: Subordinate) -> str:
+    return f"{adjunct.english} {say_clause(adjunct.clause)}"
 
 
 def _verb_words(clause: Clause, asks: bool) -> tuple[str, str, bool]:
@@ -124,12 +123,11 @@ def say_prepositional(phrase: PrepositionalPhrase) -> str:
 
 def say_phrase(phrase: Phrase, form: int = 0) -> str:
     """Return a noun phrase; `form` is 0 for a subject and 1 for any other role."""
-    kind = type(phrase)
-    if kind is NounPhrase:
+    if isinstance(phrase, NounPhrase):
         return _noun_phrase(phrase)
-    if kind is Pronoun:
+    if isinstance(phrase, Pronoun):
         return phrase.english[form]
-    if kind is Pair:
+    if isinstance(phrase, Pair):
         return f"{_noun_phrase(phrase.first)} and {_noun_phrase(phrase.second)}"
     return ""
 
@@ -146,7 +144,7 @@ def _noun_phrase(phrase: NounPhrase) -> str:
     attribute = phrase.attribute
     if attribute is None:
         return words
-    if type(attribute) is Relative:
+    if isinstance(attribute, Relative):
         return f"{words} {_relative(attribute, 'person' in phrase.noun.classes)}"
     return f"{words} {say_prepositional(attribute)}"
 

@@ -13,6 +13,7 @@ from transformer_jax.data.grammar.structures import (
     Relative,
     Sentence,
     Subordinate,
+    is_indefinite,
     person_of,
 )
 
@@ -21,29 +22,27 @@ _NOMINATIVE, _ACCUSATIVE, _DATIVE = Case
 
 def say_sentence(sentence: Sentence) -> str:
     """Return the sentence, with a capital letter, its commas and its final mark."""
-    clause, front, mark = sentence.clause, sentence.front, "."
-    if sentence.question is not None:
-        mark, word = "?", sentence.question
-        if type(word) is NounPhrase:
-            opening = say_phrase(word, sentence.question_case)
-        else:
-            opening = word.german
-        words = verb_second(clause, opening)
-    elif front == "subject":
-        words = verb_second(clause)
+    clause, front = sentence.clause, sentence.front
+    if isinstance(sentence.question, NounPhrase):
+        question = say_phrase(sentence.question, sentence.question_case)
+        words = verb_second(clause, question)
+    elif sentence.question:
+        words = verb_second(clause, sentence.question.german)
     elif front == "verb":
-        mark, words = "?", verb_second(clause, "")
-    elif front == "time":
+        words = verb_second(clause, "")
+    elif front == "time" and clause.time:
         words = verb_second(clause._replace(time=None), clause.time.german)
-    elif front == "place":
+    elif front == "place" and clause.place:
         opening = say_prepositional(clause.place)
         words = verb_second(clause._replace(place=None), opening)
-    else:
-        opening = _subordinate(clause.adjunct)[2:]
+    elif front == "adjunct" and clause.adjunct:
+        opening = f"{_subordinate(clause.adjunct)} ,"
         words = verb_second(clause._replace(adjunct=None), opening)
-    if sentence.conjunct is not None:
+    else:
+        words = verb_second(clause)
+    if sentence.conjunct:
         words += f"{sentence.conjunction[1]} {verb_second(sentence.conjunct)}"
-    return _punctuate(words, mark)
+    return _punctuate(words, "?" if sentence.question or front == "verb" else ".")
 
 
 def _punctuate(words: str, mark: str) -> str:
@@ -98,22 +97,18 @@ def middle_words(clause: Clause) -> list[str]:
     turns "nicht" into "kein".
     """
     direct, indirect = clause.direct, clause.indirect
-    negates_object = (
-        clause.is_negated
-        and type(direct) is NounPhrase
-        and direct.determiner.is_indefinite
-    )
-    pronouns, objects = [], []
-    if direct:
-        if negates_object:
-            direct = direct._replace(determiner=NO)
-        place = pronouns if type(direct) is Pronoun else objects
-        place.append(say_phrase(direct, clause.verb.case))
+    negates_object = clause.is_negated and is_indefinite(direct)
+    pronouns: list[str] = []
+    objects: list[str] = []
     if indirect:
-        if type(indirect) is Pronoun:
-            pronouns.append(say_phrase(indirect, _DATIVE))
-        else:
-            objects.insert(0, say_phrase(indirect, _DATIVE))
+        place = pronouns if isinstance(indirect, Pronoun) else objects
+        place.append(say_phrase(indirect, _DATIVE))
+    if isinstance(direct, Pronoun):
+        pronouns.insert(0, say_phrase(direct, clause.verb.case))
+    elif direct:
+        if negates_object and isinstance(direct, NounPhrase):
+            direct = direct._replace(determiner=NO)
+        objects.append(say_phrase(direct, clause.verb.case))
     words = pronouns
     if clause.time:
         words.append(clause.time.german)
@@ -137,12 +132,12 @@ def _end(clause: Clause) -> str:
     if clause.complement:
         words = f", {verb_final(clause.complement, 'dass')} ,"
     if clause.adjunct:
-        words += _subordinate(clause.adjunct)
+        words += f", {_subordinate(clause.adjunct)} ,"
     return words
 
 
 def _subordinate(adjunct: Subordinate) -> str:
-    return f", {verb_final(adjunct.clause, adjunct.german)} ,"
+    return verb_final(adjunct.clause, adjunct.german)
 
 
 def say_prepositional(phrase: PrepositionalPhrase) -> str:
@@ -153,7 +148,7 @@ def say_prepositional(phrase: PrepositionalPhrase) -> str:
     """
     words = f"{phrase.german} {say_phrase(phrase.phrase, phrase.case)}"
     inner = phrase.phrase
-    if inner.determiner.is_article and type(inner.attribute) is not Relative:
+    if inner.determiner.is_article and not isinstance(inner.attribute, Relative):
         preposition, article, rest = words.split(" ", 2)
         melted = german_forms.CONTRACTIONS.get(f"{preposition} {article}")
         return f"{melted} {rest}" if melted else words
@@ -162,12 +157,11 @@ def say_prepositional(phrase: PrepositionalPhrase) -> str:
 
 def say_phrase(phrase: Phrase, case: Case) -> str:
     """Return a noun phrase or pronoun in a case."""
-    kind = type(phrase)
-    if kind is NounPhrase:
+    if isinstance(phrase, NounPhrase):
         return _noun_phrase(phrase, case)
-    if kind is Pronoun:
+    if isinstance(phrase, Pronoun):
         return phrase.german[case]
-    if kind is Pair:
+    if isinstance(phrase, Pair):
         first = _noun_phrase(phrase.first, case)
         return f"{first} und {_noun_phrase(phrase.second, case)}"
     return ""
@@ -184,7 +178,7 @@ def _noun_phrase(phrase: NounPhrase, case: Case) -> str:
         words = f"{article} {words}"
     if attribute is None:
         return words
-    if type(attribute) is Relative:
+    if isinstance(attribute, Relative):
         return f"{words} {_relative(attribute, column)}"
     return f"{words} {say_prepositional(attribute)}"
 

@@ -120,7 +120,7 @@ def rows(name: str) -> Iterator[list[str]]:
             yield line.split("\t")
 
 
-def _noun(
+def make_noun(
     english: str,
     english_plural: str,
     gender: str,
@@ -129,6 +129,7 @@ def _noun(
     declension: str,
     classes: str,
 ) -> Noun:
+    """Build a noun from the cells of its row."""
     has_plural = english_plural != "-"
     if english_plural == "+":
         english_plural = english_forms.plural(english)
@@ -144,7 +145,7 @@ def _noun(
 @functools.cache
 def nouns() -> tuple[Noun, ...]:
     """Return every noun that has one meaning."""
-    return tuple(_noun(*cells) for cells in rows("nouns"))
+    return tuple(make_noun(*cells) for cells in rows("nouns"))
 
 
 def nouns_named(names: str) -> tuple[Noun, ...]:
@@ -289,76 +290,3 @@ def adverbs() -> tuple[Adverb, ...]:
 def places() -> dict[str, Place]:
     """Return the prepositions of each place, by its English noun."""
     return {noun: Place(*prepositions) for noun, *prepositions in rows("places")}
-
-
-class Antecedent(NamedTuple):
-    """A kind of sentence in which "it" or "he" means the subject or the object.
-
-    Attributes:
-      subjects: nouns for the subject.
-      verb: the English name of the verb.
-      objects: nouns for the object (or what the subject fits into).
-      clues: adjectives that decide, by [is affirmed][is the object meant].
-    """
-
-    subjects: tuple[Noun, ...]
-    verb: str
-    objects: tuple[Noun, ...]
-    clues: tuple[tuple[tuple[Adjective, ...], ...], ...]
-
-
-@functools.cache
-def antecedents() -> tuple[Antecedent, ...]:
-    """Return every kind of sentence in which a pronoun has to be understood."""
-    return tuple(
-        Antecedent(
-            nouns_named(subject),
-            verb,
-            nouns_named(objects),
-            tuple(
-                tuple(map(adjectives_named, pair)) for pair in (clues[:2], clues[2:])
-            ),
-        )
-        for subject, verb, objects, *clues in rows("anaphora")
-    )
-
-
-class Sense(NamedTuple):
-    """One meaning of an English word that German has two words for.
-
-    Attributes:
-      noun: the word in this meaning.
-      verbs: English names of verbs that suit either meaning.
-      clues: pairs of a verb's English name and an object that tell the meaning.
-    """
-
-    noun: Noun
-    verbs: tuple[str, ...]
-    clues: tuple[tuple[str, Noun], ...]
-
-
-@functools.cache
-def senses() -> tuple[Sense, ...]:
-    """Return the meanings; the two of a word follow each other."""
-    return tuple(_sense(*cells) for cells in rows("senses"))
-
-
-def _sense(
-    english: str,
-    english_plural: str,
-    gender: str,
-    german: str,
-    german_plural: str,
-    declension: str,
-    verb_names: str,
-    clues: str,
-) -> Sense:
-    noun = _noun(
-        english, english_plural, gender, german, german_plural, declension, "sense"
-    )
-    pairs = (clue.rpartition(" ") for clue in clues.split(","))
-    return Sense(
-        noun,
-        tuple(verb_names.split(",")),
-        tuple((verb, noun_named(word)) for verb, _, word in pairs),
-    )

@@ -11,12 +11,12 @@ from transformer_jax.data.grammar import (
     clauses,
     english,
     german,
-    lexicon,
     phrases,
     puzzles,
     sentences,
     structures,
 )
+from transformer_jax.data.grammar.german_forms import Case
 from transformer_jax.data.grammar.phrases import pick
 from transformer_jax.data.grammar.splits import hash_number, split_of
 from transformer_jax.data.grammar.structures import (
@@ -117,13 +117,15 @@ def _agreement(rng: random.Random) -> _Draft | None:
     else:
         subject = clauses.with_relative(rng, subject, "past", verb, _LENGTHY)
     attribute = subject.attribute
-    if type(attribute) is PrepositionalPhrase:
+    if isinstance(attribute, PrepositionalPhrase):
         inner = attribute.phrase
         inner = inner._replace(
             is_plural=not subject.is_plural, determiner=structures.THE
         )
         attribute = attribute._replace(phrase=inner)
-    elif type(attribute) is not Relative or not _has_other_number(attribute, subject):
+    elif not isinstance(attribute, Relative) or not _has_other_number(
+        attribute, subject
+    ):
         return None
     subject = subject._replace(attribute=attribute)
     style = clauses.BARE._replace(modal=0.0)
@@ -131,7 +133,7 @@ def _agreement(rng: random.Random) -> _Draft | None:
     right, wrong = verb.german.past[1], verb.german.past[2]
     if subject.is_plural:
         right, wrong = wrong, right
-    spoken = german.say_phrase(subject, 0).replace(",", "").split()
+    spoken = german.say_phrase(subject, Case.NOMINATIVE).replace(",", "").split()
     if right in spoken or wrong in spoken:
         return None
     distance = len(spoken) - 1 - spoken.index(noun.german[subject.is_plural][0])
@@ -146,44 +148,31 @@ def _has_other_number(relative: Relative, subject: NounPhrase) -> bool:
     if relative.role != "subject":
         near.append(inner.subject)
     return any(
-        type(phrase) is NounPhrase and phrase.is_plural != subject.is_plural
+        isinstance(phrase, NounPhrase) and phrase.is_plural != subject.is_plural
         for phrase in near
     )
 
 
-def _verb_final(rng: random.Random) -> _Draft:
+def _verb_final(rng: random.Random) -> _Draft | None:
     """Draw a subordinate clause, behind the main clause or before it."""
     sentence = sentences.with_adjunct(rng)
     adjunct = sentence.clause.adjunct
+    if adjunct is None:
+        return None
     last = german.verb_final(adjunct.clause, adjunct.german).split()[-1]
     return _Draft(sentence, (last, "," if sentence.front == "adjunct" else "."))
 
 
 def _pronoun(rng: random.Random) -> _Draft | None:
     """Draw an "it" that two nouns of different German genders compete for."""
-    sentence = puzzles.antecedent_sentence(rng)
-    clause = sentence.clause
-    thing = clause.place.phrase if clause.place else clause.direct
-    candidates = [puzzles.pronoun_for(p.noun) for p in (clause.subject, thing)]
-    are_it = all(pronoun in structures.IT for pronoun in candidates)
-    if not are_it or candidates[0] is candidates[1]:
-        return None
-    return _Draft(sentence, ("weil", clause.adjunct.clause.subject.german[0]))
+    puzzle = puzzles.antecedent_puzzle(rng)
+    return _Draft(puzzle.sentence, ("weil", puzzle.answer)) if puzzle.rivals else None
 
 
 def _word_sense(rng: random.Random) -> _Draft:
     """Draw a word whose German depends on a distant one."""
-    sentence = puzzles.sense_sentence(rng)
-    thing = sentence.clause.direct
-    right = thing.noun.german[thing.is_plural][1]
-    contrast = {
-        form
-        for sense in lexicon.senses()
-        if sense.noun.english[0] == thing.noun.english[0] and sense.noun != thing.noun
-        for number in sense.noun.german
-        for form in number
-    }
-    return _Draft(sentence, (right,), tuple(sorted(contrast)))
+    puzzle = puzzles.sense_puzzle(rng)
+    return _Draft(puzzle.sentence, (puzzle.answer,), puzzle.rivals)
 
 
 def _long_distance(rng: random.Random) -> _Draft | None:

@@ -21,12 +21,20 @@ T = TypeVar("T")
 _s = structures
 _POSSESSIVES = (_s.MY, _s.HIS, _s.HER, _s.OUR, _s.THEIR)
 # A determiner is drawn from its list, so its share of the list is its probability.
-SINGULAR = (_s.THE,) * 18 + (_s.A,) * 12 + (_s.THIS,) * 3 + (_s.EVERY,) * 2
-SINGULAR += (_s.NO, *_POSSESSIVES)
-PLURAL = (
-    (_s.THE,) * 12 + (_s.BARE,) * 6 + (_s.THIS,) * 3 + (_s.TWO, _s.THREE, _s.FOUR) * 2
+SINGULAR: tuple[Determiner, ...] = (
+    (_s.THE,) * 18
+    + (_s.A,) * 12
+    + (_s.THIS,) * 3
+    + (_s.EVERY,) * 2
+    + (_s.NO, *_POSSESSIVES)
 )
-PLURAL += (_s.MANY, _s.SOME, _s.ALL) * 2 + (_s.NO, *_POSSESSIVES)
+PLURAL: tuple[Determiner, ...] = (
+    (_s.THE,) * 12
+    + (_s.BARE,) * 6
+    + (_s.THIS,) * 3
+    + (_s.TWO, _s.THREE, _s.FOUR, _s.MANY, _s.SOME, _s.ALL) * 2
+    + (_s.NO, *_POSSESSIVES)
+)
 MASS = (_s.THE,) * 9 + (_s.BARE,) * 9 + (_s.THIS, _s.NO, *_POSSESSIVES)
 # Beside "not", whose reach must be clear: no "all", "some", "no".
 DEFINITE_SINGULAR = (_s.THE,) * 10 + (_s.THIS, *_POSSESSIVES)
@@ -99,7 +107,7 @@ def noun_phrase(
     noun: Noun,
     determiners: DeterminerChoice = ANY,
     *,
-    adjective_share: float = 0.3,
+    adjective_share: float = 0.38,
     plural_share: float = 0.3,
 ) -> NounPhrase:
     """Return a random noun phrase without attribute around a noun."""
@@ -142,8 +150,10 @@ def subject_phrase(
     if draw > 1 - pair_share and is_person:
         other = noun_phrase(rng, pick(rng, nouns), DEFINITE)
         if "person" in other.noun.classes and other.noun != noun:
-            plain = NounPhrase(noun, pick(rng, determiners.singular))
-            return Pair(plain, other) if plain.determiner is not _s.NO else phrase
+            plain = noun_phrase(
+                rng, noun, DEFINITE, adjective_share=0.0, plural_share=0.0
+            )
+            return Pair(plain, other)
     return phrase
 
 

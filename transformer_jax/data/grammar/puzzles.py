@@ -2,10 +2,18 @@
 
 import random
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from transformer_jax.data.grammar import clauses, lexicon, phrases, structures
+from transformer_jax.data.grammar import (
+    clauses,
+    clues,
+    lexicon,
+    modals,
+    phrases,
+    structures,
+)
 from transformer_jax.data.grammar.german_forms import Case
-from transformer_jax.data.grammar.lexicon import Antecedent, Noun, Verb
+from transformer_jax.data.grammar.lexicon import Adjective, Noun, Verb
 from transformer_jax.data.grammar.phrases import DEFINITE, ONLY_THE, name_of, pick
 from transformer_jax.data.grammar.structures import (
     IT,
@@ -29,6 +37,20 @@ _PLAIN = phrases.DeterminerChoice(
 _THIS_OR_A = _PLAIN._replace(singular=_PLAIN.singular + (structures.A,) * 2)
 
 
+class Puzzle(NamedTuple):
+    """A sentence with a word that has to be understood.
+
+    Attributes:
+      sentence: the sentence.
+      answer: the German form of the word.
+      rivals: German forms of what the English word could mean instead.
+    """
+
+    sentence: Sentence
+    answer: str
+    rivals: tuple[str, ...]
+
+
 def pronoun_for(noun: Noun) -> Pronoun:
     """Return "it" with the gender of the German noun, but he or she for a person."""
     if "person" in noun.classes:
@@ -36,40 +58,54 @@ def pronoun_for(noun: Noun) -> Pronoun:
     return IT[noun.column]
 
 
-def antecedent_sentence(rng: random.Random, distance_share: float = 0.2) -> Sentence:
+def antecedent_puzzle(rng: random.Random) -> Puzzle:
     """Return "The animal didn't cross the street because it was too tired", or such.
 
     The adjective decides whether the pronoun means the subject or the object, and with
     it the German gender.
     """
-    kind = pick(rng, lexicon.antecedents())
-    subject = pick(rng, kind.subjects)
-    while "person" in subject.classes and subject.column == _NEUTER:
-        subject = pick(rng, kind.subjects)
-    other = pick(rng, kind.objects)
+    kind = pick(rng, clues.antecedents())
+    subject, other = pick(rng, kind.subjects), pick(rng, kind.objects)
     is_affirmed = rng.random() < 0.3
-    choices = list(_readings(kind, subject, other, is_affirmed))
-    if not choices:
-        return antecedent_sentence(rng, distance_share)
-    meant, adjective = pick(rng, choices)
-    degree = ("", "")
-    if adjective.is_graded:
-        degree = ("very", "sehr") if is_affirmed else ("too", "zu")
-        if is_affirmed and rng.random() < 0.6:
-            degree = ("", "")
-    tense = pick(rng, ("present", "past"))
-    main = _antecedent_clause(rng, kind, subject, other, tense, is_affirmed)
-    if rng.random() < distance_share and type(main.subject) is NounPhrase:
-        main = main._replace(subject=phrases.described(rng, main.subject))
-    reason = Clause(
-        pronoun_for(meant), lexicon.BE, tense, predicate=Predicate(degree, adjective)
+    readings = list(_readings(kind, subject, other, is_affirmed))
+    if not readings or not _has_pronoun(subject):
+        return antecedent_puzzle(rng)
+    meant, adjective = pick(rng, readings)
+    verb = lexicon.verb_named(kind.verb, name_of(subject))
+    # "They read" is past or present; "did not read" tells.
+    tenses = (
+        ("present", "past") if verb.shows_tense or not is_affirmed else ("present",)
     )
-    return Sentence(main._replace(adjunct=Subordinate("because", "weil", reason)))
+    tense = pick(rng, tenses)
+    main = _antecedent_clause(rng, subject, verb, other, tense, is_affirmed)
+    pronoun = pronoun_for(meant)
+    predicate = Predicate(_degree(rng, adjective, is_affirmed), adjective)
+    reason = Clause(pronoun, lexicon.BE, tense, predicate=predicate)
+    candidates = map(pronoun_for, (subject, other))
+    rivals = {p.german[0] for p in candidates if p.english == pronoun.english}
+    return Puzzle(
+        Sentence(main._replace(adjunct=Subordinate("because", "weil", reason))),
+        pronoun.german[0],
+        tuple(sorted(rivals - {pronoun.german[0]})),
+    )
+
+
+def _has_pronoun(noun: Noun) -> bool:
+    """Return whether English and German share the gender: not of "child", das Kind."""
+    return "person" not in noun.classes or noun.column != _NEUTER
+
+
+def _degree(
+    rng: random.Random, adjective: Adjective, is_affirmed: bool
+) -> tuple[str, str]:
+    if not adjective.is_graded or (is_affirmed and rng.random() < 0.6):
+        return "", ""
+    return ("very", "sehr") if is_affirmed else ("too", "zu")
 
 
 def _readings(
-    kind: Antecedent, subject: Noun, other: Noun, is_affirmed: bool
-) -> Iterator[tuple[Noun, lexicon.Adjective]]:
+    kind: clues.Antecedent, subject: Noun, other: Noun, is_affirmed: bool
+) -> Iterator[tuple[Noun, Adjective]]:
     """Yield each noun that the pronoun can mean, with an adjective that shows it."""
     for_subject, for_other = kind.clues[is_affirmed]
     fits_subject = set(phrases.predicates_for()[name_of(subject)])
@@ -84,32 +120,27 @@ def _readings(
 
 def _antecedent_clause(
     rng: random.Random,
-    kind: Antecedent,
     subject: Noun,
+    verb: Verb,
     other: Noun,
     tense: str,
     is_affirmed: bool,
 ) -> Clause:
-    verb = lexicon.verb_named(kind.verb, name_of(subject))
-    if tense == "past" and not verb.shows_tense and is_affirmed:
-        tense = "present"
+    actor = phrases.noun_phrase(
+        rng, subject, _PLAIN, adjective_share=0.0, plural_share=0.0
+    )
+    if rng.random() < 0.2:
+        actor = phrases.described(rng, actor)
     thing = phrases.noun_phrase(
         rng, other, _PLAIN, adjective_share=0.0, plural_share=0.0
     )
-    main = Clause(
-        phrases.noun_phrase(
-            rng, subject, _PLAIN, adjective_share=0.0, plural_share=0.0
-        ),
-        verb,
-        tense,
-        is_negated=not is_affirmed,
-    )
+    main = Clause(actor, verb, tense, is_negated=not is_affirmed)
     if verb.setting == "into":
         place = PrepositionalPhrase("into", "in", Case.ACCUSATIVE, thing)
         return main._replace(place=place)
     main = main._replace(direct=thing)
     if not is_affirmed and verb.aspect == "action" and rng.random() < 0.3:
-        main = main._replace(modal=pick(rng, (clauses.CAN, clauses.WANT)))
+        main = main._replace(modal=pick(rng, (modals.CAN, modals.WANT)))
     return main
 
 
@@ -124,13 +155,12 @@ _NEXT_STEPS = (
 def object_pronoun_sentence(rng: random.Random) -> Sentence:
     """Return "The man found the lamp and washed it": the object again, as a pronoun."""
     tense = pick(rng, ("present", "past"))
-    verb, noun, again = None, None, None
-    while again is None:
-        verb = lexicon.verb_named(pick(rng, _FIRST_STEPS))
-        noun = pick(rng, verb.objects)
-        nexts = _next_steps(noun, tense)
-        if nexts and "person" not in noun.classes:
-            again = pick(rng, nexts)
+    verb = lexicon.verb_named(pick(rng, _FIRST_STEPS))
+    noun = pick(rng, verb.objects)
+    next_steps = _next_steps(noun, tense)
+    if not next_steps or "person" in noun.classes:
+        return object_pronoun_sentence(rng)
+    again = pick(rng, next_steps)
     people = lexicon.nouns_named("person")
     subject = phrases.subject_phrase(rng, people, DEFINITE, pair_share=0.0)
     thing = phrases.noun_phrase(
@@ -142,7 +172,7 @@ def object_pronoun_sentence(rng: random.Random) -> Sentence:
     )
     if again.pattern == "both":
         receiver = phrases.noun_phrase(rng, pick(rng, people), DEFINITE)
-        if type(subject) is NounPhrase and receiver.noun is subject.noun:
+        if isinstance(subject, NounPhrase) and receiver.noun is subject.noun:
             return object_pronoun_sentence(rng)
         second = second._replace(indirect=receiver)
     return Sentence(first, conjunction=(" and", " und"), conjunct=second)
@@ -153,48 +183,51 @@ def _next_steps(noun: Noun, tense: str) -> list[Verb]:
     return [v for v in verbs if noun in v.objects and clauses.usable(v, tense)]
 
 
-def sense_sentence(rng: random.Random) -> Sentence:
+def sense_puzzle(rng: random.Random) -> Puzzle:
     """Return "She left the bank because …": a word whose meaning another one tells."""
-    sense = pick(rng, lexicon.senses())
-    people = lexicon.nouns_named("person")
-    person = pick(rng, people)
-    while person.column == _NEUTER:
-        person = pick(rng, people)
+    sense = pick(rng, clues.senses())
+    person = pick(rng, lexicon.nouns_named("person"))
+    while not _has_pronoun(person):
+        person = pick(rng, lexicon.nouns_named("person"))
     subject = phrases.noun_phrase(rng, person, DEFINITE, plural_share=0.0)
-    pronoun = pronoun_for(person)
     tense = pick(rng, ("present", "past"))
     thing = phrases.noun_phrase(
         rng, sense.noun, _THIS_OR_A, adjective_share=0.0, plural_share=0.2
     )
     verb = lexicon.verb_named(pick(rng, sense.verbs))
     main = Clause(subject, verb, tense, direct=thing)
-    draw = rng.random()
-    if draw < 0.25:
-        main = main._replace(time=pick(rng, clauses.adverbs("time", tense)))
-    elif draw < 0.35 and verb.aspect == "action":
-        main = main._replace(modal=clauses.WANT)
-    clue_name, clue_noun = pick(rng, sense.clues)
-    clue_verb = lexicon.verb_named(clue_name)
-    clue_object = phrases.noun_phrase(
-        rng, clue_noun, ONLY_THE, adjective_share=0.15, plural_share=0.15
-    )
-    clue = Clause(pronoun, clue_verb, tense, direct=clue_object)
-    has_purpose = clue_verb.aspect == "action" and verb.aspect != "event"
-    if has_purpose and rng.random() < 0.7:
-        clue = clue._replace(modal=pick(rng, (clauses.WANT, clauses.MUST)))
-        words = ("because", "weil")
-    else:
-        words = ("when", "als" if tense == "past" else "wenn")
-        main = main._replace(time=None)
-    if not clauses.usable(clue_verb, tense):
-        return sense_sentence(rng)
-    main = main._replace(adjunct=Subordinate(*words, clue))
+    adjunct = _clue(rng, sense, verb, pronoun_for(person), tense)
+    if adjunct.english == "because" and verb.aspect == "action":
+        main = _with_time_or_wish(rng, main)
     if rng.random() < 0.25:
         # The clue first; then the noun has to come before its pronoun.
-        clue = clue._replace(subject=subject)
-        main = main._replace(subject=pronoun, adjunct=Subordinate(*words, clue))
-        return Sentence(main, "adjunct")
-    return Sentence(main)
+        first = adjunct._replace(clause=adjunct.clause._replace(subject=subject))
+        main = main._replace(subject=pronoun_for(person), adjunct=first)
+        sentence = Sentence(main, "adjunct")
+    else:
+        sentence = Sentence(main._replace(adjunct=adjunct))
+    answer = sense.noun.german[thing.is_plural][Case.ACCUSATIVE]
+    return Puzzle(sentence, answer, clues.forms_of_rivals(sense))
 
 
-MAKERS = (antecedent_sentence, object_pronoun_sentence, sense_sentence)
+def _with_time_or_wish(rng: random.Random, main: Clause) -> Clause:
+    draw = rng.random()
+    if draw < 0.4:
+        return main._replace(time=pick(rng, clauses.adverbs("time", main.tense)))
+    return main._replace(modal=modals.WANT) if draw < 0.6 else main
+
+
+def _clue(
+    rng: random.Random, sense: clues.Sense, main: Verb, pronoun: Pronoun, tense: str
+) -> Subordinate:
+    """Return "because she wanted to cross the river", or the like."""
+    name, noun = pick(rng, sense.clues)
+    verb = lexicon.verb_named(name)
+    thing = phrases.noun_phrase(
+        rng, noun, ONLY_THE, adjective_share=0.15, plural_share=0.15
+    )
+    clause = Clause(pronoun, verb, tense, direct=thing)
+    if verb.aspect == "action" and main.aspect != "event" and rng.random() < 0.7:
+        clause = clause._replace(modal=pick(rng, (modals.WANT, modals.MUST)))
+        return Subordinate("because", "weil", clause)
+    return Subordinate("when", "als" if tense == "past" else "wenn", clause)

@@ -86,8 +86,8 @@ def word_question(rng: random.Random) -> Sentence:
         clause = clauses.filled_clause(
             rng, subject, verb, tense, _ASKED, without="place"
         )
-        word = "wo" if verb.setting == "at" else "wohin"
-        return Sentence(clause, question=QuestionWord("where", word))
+        where = "wohin" if verb.setting == "to" else "wo"
+        return Sentence(clause, question=QuestionWord("where", where))
     is_when = rng.random() < 0.5 and tense != "perfect"
     clause = clauses.filled_clause(
         rng, subject, verb, tense, _ASKED, without="time" if is_when else ""
@@ -128,7 +128,7 @@ def shared_subject(rng: random.Random) -> Sentence:
     style = SLIM._replace(modal=0.0, copula=0.0, negation=0.0)
     first = clauses.clause(rng, style, tense)
     subject = first.subject
-    if type(subject) is NounPhrase:
+    if isinstance(subject, NounPhrase):
         if subject.determiner is structures.NO:
             subject = subject._replace(determiner=structures.THE)
             first = first._replace(subject=subject)
@@ -149,6 +149,16 @@ def shared_subject(rng: random.Random) -> Sentence:
     return Sentence(first, conjunction=(" and", " und"), conjunct=second)
 
 
+def antecedent_sentence(rng: random.Random) -> Sentence:
+    """Return a sentence whose pronoun has to be understood."""
+    return puzzles.antecedent_puzzle(rng).sentence
+
+
+def sense_sentence(rng: random.Random) -> Sentence:
+    """Return a sentence with a word of two meanings."""
+    return puzzles.sense_puzzle(rng).sentence
+
+
 # Each kind of sentence is drawn from this list; its share is its probability.
 MIXTURE: tuple[Maker, ...] = (
     (statement,) * 8
@@ -158,9 +168,9 @@ MIXTURE: tuple[Maker, ...] = (
     + (word_question,) * 2
     + (joined,)
     + (shared_subject,)
-    + (puzzles.antecedent_sentence,) * 3
+    + (antecedent_sentence,) * 3
     + (puzzles.object_pronoun_sentence,)
-    + (puzzles.sense_sentence,) * 3
+    + (sense_sentence,) * 3
 )
 
 

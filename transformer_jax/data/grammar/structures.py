@@ -216,7 +216,11 @@ class Sentence(NamedTuple):
 
 def person_of(phrase: Phrase) -> int:
     """Return the person that the verb agrees with."""
-    kind = type(phrase)
-    if kind is NounPhrase:
+    if isinstance(phrase, NounPhrase):
         return PLURAL if phrase.is_plural else THIRD
-    return PLURAL if kind is Pair else phrase.person
+    return PLURAL if isinstance(phrase, Pair) else phrase.person
+
+
+def is_indefinite(phrase: Phrase | None) -> bool:
+    """Return whether "not" turns the German article into "kein"."""
+    return isinstance(phrase, NounPhrase) and phrase.determiner.is_indefinite
