@@ -1,0 +1,102 @@
+import jax
+import numpy as np
+import pytest
+
+from transformer_jax.errors import UserError
+from transformer_jax.models.configs import TransformerConfig
+from transformer_jax.models.transformer import Transformer, init_params
+
+BIG = {"d_model": 1024, "d_ff": 4096, "num_heads": 16}
+
+
+def _config(**changes):
+    sizes = {"source_vocab_size": 37000, "target_vocab_size": 37000}
+    return TransformerConfig(**(sizes | changes))
+
+
+def _count(**changes):
+    model = Transformer(_config(**changes))
+    params = jax.eval_shape(lambda: init_params(model, jax.random.key(0)))
+    return sum(leaf.size for leaf in jax.tree.leaves(params))
+
+
+def _layers(number):
+    return {"num_encoder_layers": number, "num_decoder_layers": number}
+
+
+def test_parameters_of_base_and_big_are_exact():
+    assert _count() == 63_045_632
+    assert _count(**BIG) == 214_171_648
+
+
+@pytest.mark.parametrize(
+    ("changes", "millions"),
+    [
+        ({"num_heads": 1, "d_k": 512, "d_v": 512}, 63.05),
+        ({"num_heads": 32, "d_k": 16, "d_v": 16}, 63.05),
+        ({"d_k": 16, "d_v": 64}, 55.97),
+        ({"d_k": 32, "d_v": 64}, 58.33),
+        (_layers(2), 33.64),
+        (_layers(4), 48.35),
+        (_layers(8), 77.75),
+        ({"d_model": 256, "d_k": 32, "d_v": 32}, 26.82),
+        ({"d_model": 1024, "d_k": 128, "d_v": 128}, 163.82),
+        ({"d_ff": 1024}, 50.45),
+        ({"d_ff": 4096}, 88.24),
+    ],
+)
+def test_parameters_of_table_3_agree_to_ten_thousand(changes, millions):
+    assert round(_count(**changes) / 1e6, 2) == millions
+
+
+def test_options_add_the_parameters_that_they_name():
+    base = _count()
+    norms = 2 * 2 * 512
+    assert _count(norm_position="pre") == base + norms
+    assert _count(use_logits_bias=True) == base + 37000
+    assert _count(tied_embeddings="target") == base + 37000 * 512
+    assert _count(tied_embeddings="none") == base + 2 * 37000 * 512
+    assert _count(positions="learned") == base + 2 * 1024 * 512
+    assert _count(use_attention_bias=True) == base + 18 * 4 * 512
+    assert _count(vocab_multiple=128) == base + 120 * 512
+
+
+def test_depths_follow_from_the_width_unless_they_are_given():
+    assert (_config().key_depth, _config().value_depth) == (64, 64)
+    config = _config(d_k=16, num_heads=4)
+    assert (config.key_depth, config.value_depth) == (16, 128)
+    assert _config(num_heads=7, d_k=3, d_v=5).key_depth == 3
+
+
+def test_the_vocabulary_is_padded_up_to_a_multiple():
+    config = _config(vocab_multiple=128)
+    assert config.source_vocab_width == config.target_vocab_width == 37120
+    assert _config().target_vocab_width == 37000
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"num_heads": 7}, "num_heads=7 does not divide.*512.*give both"),
+        ({"num_heads": 7, "d_k": 5}, "num_heads=7 does not divide"),
+        ({"d_model": 511, "num_heads": 7}, "d_model=511 is odd.*learned"),
+        ({"source_vocab_size": 32000}, "one vocabulary.*32000.*37000.*target"),
+        ({"d_ff": 0}, "d_ff=0 must be at least 1"),
+        ({"num_encoder_layers": -1}, "num_encoder_layers=-1"),
+        ({"dropout_rate": 1.0}, "dropout_rate=1.0 must be at least 0 and below 1"),
+        ({"attention_dropout_rate": -0.1}, "attention_dropout_rate=-0.1"),
+        ({"norm_epsilon": 0.0}, "norm_epsilon=0.0"),
+        ({"activation": "tanh"}, "activation='tanh'.*relu, gelu, swish"),
+        ({"norm_position": "none"}, "norm_position='none'.*post, pre"),
+        ({"tied_embeddings": True}, "tied_embeddings=True.*all, target, none"),
+        ({"dtype": "float16"}, "dtype='float16'.*bfloat16"),
+        ({"dtype": "half a float"}, "dtype='half a float'"),
+    ],
+)
+def test_sizes_that_do_not_fit_are_explained(changes, message):
+    with pytest.raises(UserError, match=message):
+        _config(**changes)
+
+
+def test_a_type_may_be_given_by_name():
+    assert np.dtype(_config(dtype="bfloat16").dtype).name == "bfloat16"

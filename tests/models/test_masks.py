@@ -1,0 +1,54 @@
+import numpy as np
+
+from transformer_jax.models.masks import (
+    causal_mask,
+    decoder_mask,
+    padding_mask,
+    segment_mask,
+)
+
+
+def _table(mask):
+    """Write the mask of a single row down with x for True."""
+    return [
+        "".join("x" if may else "." for may in row) for row in np.asarray(mask)[0, 0]
+    ]
+
+
+def test_padding_mask_hides_keys_of_segment_0():
+    mask = padding_mask(np.array([[1, 1, 0], [2, 0, 1]]))
+    assert mask.shape == (2, 1, 1, 3) and mask.dtype == bool
+    np.testing.assert_array_equal(mask[:, 0, 0], [[1, 1, 0], [1, 0, 1]])
+
+
+def test_causal_mask_shows_what_stands_before():
+    assert causal_mask(3).shape == (1, 1, 3, 3)
+    assert _table(causal_mask(3)) == ["x..", "xx.", "xxx"]
+
+
+def test_segment_mask_keeps_packed_sentences_apart():
+    query_segments = np.array([[1, 1, 2, 0]])
+    key_segments = np.array([[1, 2, 2, 2, 0]])
+    assert _table(segment_mask(query_segments, key_segments)) == [
+        "x....",
+        "x....",
+        ".xxx.",
+        ".....",
+    ]
+
+
+def test_decoder_mask_is_causal_inside_each_sentence():
+    assert _table(decoder_mask(np.array([[1, 1, 2, 2, 2, 0]]))) == [
+        "x.....",
+        "xx....",
+        "..x...",
+        "..xx..",
+        "..xxx.",
+        "......",
+    ]
+
+
+def test_a_row_of_padding_may_look_nowhere():
+    nothing = np.zeros((1, 3), int)
+    assert not np.any(decoder_mask(nothing))
+    assert not np.any(segment_mask(np.ones((1, 2), int), nothing))

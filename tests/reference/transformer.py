@@ -1,0 +1,119 @@
+"""The whole model of Section 3 in float64, from the paper."""
+
+import numpy as np
+
+from tests.reference.attention import multi_head_attention
+from tests.reference.layers import feed_forward, layer_norm, residual
+from tests.reference.positions import sinusoids
+
+
+def _mask(query_segments, key_segments, is_causal):
+    """Return boolean [b, 1, q, k]."""
+    batch, num_queries = query_segments.shape
+    num_keys = key_segments.shape[1]
+    mask = np.zeros((batch, 1, num_queries, num_keys), bool)
+    for b, q, k in np.ndindex(batch, num_queries, num_keys):
+        is_real = key_segments[b, k] != 0
+        is_same = query_segments[b, q] == key_segments[b, k]
+        mask[b, 0, q, k] = is_real and is_same and (k <= q or not is_causal)
+    return mask
+
+
+def _embed(table, learned, config, tokens, segments, positions):
+    """Return scaled embeddings plus positions, [b, t, m]."""
+    if positions is None:
+        positions = np.broadcast_to(np.arange(tokens.shape[1]), tokens.shape)
+    x = np.float64(table["embedding"])[tokens] * np.sqrt(config.d_model)
+    x = x * (segments != 0)[..., None]
+    if config.positions == "learned":
+        return x + learned["embedding"][positions]
+    return x + sinusoids(positions, config.d_model, config.sinusoid_layout)
+
+
+def _stack(params, config, x, num_layers, sublayers):
+    """Apply layers; `sublayers` lists (name, function of parameters and states)."""
+    for i in range(num_layers):
+        layer = params[f"layer_{i}"]
+        for name, function in sublayers:
+            x = residual(
+                layer[f"{name}_residual"],
+                x,
+                lambda x, of=layer[name], function=function: function(of, x),
+                config.norm_position,
+                config.norm_epsilon,
+            )
+    if config.norm_position == "pre":
+        x = layer_norm(params["norm"], x, config.norm_epsilon)
+    return x
+
+
+def transformer(
+    params,
+    config,
+    source_tokens,
+    decoder_input_tokens,
+    source_segments,
+    target_segments,
+    source_positions=None,
+    target_positions=None,
+):
+    """Return memory [b, s, m] and logits [b, t, V]."""
+    shared = params.get("token_embedding")
+    source_table = shared or params["source_embedding"]
+    target_table = shared or params["target_embedding"]
+    output_table = params.get("output_embedding", target_table)
+    source_mask = _mask(source_segments, source_segments, is_causal=False)
+    target_mask = _mask(target_segments, target_segments, is_causal=True)
+    cross_mask = _mask(target_segments, source_segments, is_causal=False)
+
+    def transform(of, x):
+        return feed_forward(of, x, config.activation)
+
+    memory = _stack(
+        params["encoder"],
+        config,
+        _embed(
+            source_table,
+            params.get("source_positions"),
+            config,
+            source_tokens,
+            source_segments,
+            source_positions,
+        ),
+        config.num_encoder_layers,
+        [
+            (
+                "self_attention",
+                lambda of, x: multi_head_attention(of, x, x, source_mask)[0],
+            ),
+            ("feed_forward", transform),
+        ],
+    )
+    x = _stack(
+        params["decoder"],
+        config,
+        _embed(
+            target_table,
+            params.get("target_positions"),
+            config,
+            decoder_input_tokens,
+            target_segments,
+            target_positions,
+        ),
+        config.num_decoder_layers,
+        [
+            (
+                "self_attention",
+                lambda of, x: multi_head_attention(of, x, x, target_mask)[0],
+            ),
+            (
+                "cross_attention",
+                lambda of, x: multi_head_attention(of, x, memory, cross_mask)[0],
+            ),
+            ("feed_forward", transform),
+        ],
+    )
+    logits = x @ np.float64(output_table["embedding"]).T
+    if "logits_bias" in params:
+        logits = logits + params["logits_bias"]
+    return memory, logits[..., : config.target_vocab_size]
