@@ -36,12 +36,12 @@ def get_config() -> ml_collections.ConfigDict:
     )
     config.optimizer.update(
         schedule="cosine",
-        warmup_steps=1_000,
+        warmup_steps=500,
         peak_learning_rate=4e-3,
-        decay_steps=8_000,
+        decay_steps=4_000,
     )
-    config.training.update(num_steps=8_000, log_every_steps=50)
-    config.evaluation.update(every_steps=500, beam_size=1)
-    config.checkpoints.update(every_steps=500, every_minutes=0.0, keep_weights=10)
+    config.training.update(num_steps=4_000, log_every_steps=50)
+    config.evaluation.update(every_steps=400, beam_size=1)
+    config.checkpoints.update(every_steps=200, every_minutes=0.0, keep_weights=10)
     config.decoding.update(beam_size=5, alpha=1.0, length_penalty="length")
     return config

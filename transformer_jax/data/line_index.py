@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import hashlib
 import json
+import logging
 import mmap
 import os
 import pathlib
@@ -16,11 +17,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from absl import logging
 
 from transformer_jax.data.atomic import write_atomically
 from transformer_jax.data.lines import BOM, is_gzip, not_utf8, open_bytes
 from transformer_jax.errors import UserError
+
+_LOGGER = logging.getLogger(__name__)
 
 # Part of every index's name: raise it when the rules of reading change.
 _FORMAT_VERSION = 1
@@ -126,7 +128,7 @@ class LineIndex:
 
     def _build(self, summary_path: pathlib.Path, has_columns: bool) -> None:
         """Unpack if need be, find the lines, and write the summary last."""
-        logging.info("Indexing %s", self.path)
+        _LOGGER.info("Indexing %s", self.path)
         if self._text_path != pathlib.Path(self.path):
             with (
                 open_bytes(self.path) as packed,

@@ -7,6 +7,7 @@ build that was killed goes on where it stopped.
 import hashlib
 import itertools
 import json
+import logging
 import os
 import pathlib
 import zlib
@@ -14,13 +15,14 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-from absl import logging
 
 from transformer_jax.data.atomic import write_atomically
 from transformer_jax.data.shards import Shard, find_damage, gather_ids
 from transformer_jax.data.sources import PairSource
 from transformer_jax.data.tokenizer import Tokenizer
 from transformer_jax.errors import UserError
+
+_LOGGER = logging.getLogger(__name__)
 
 _FORMAT_VERSION = 1
 _MANIFEST = "manifest.json"
@@ -96,7 +98,7 @@ def build_token_cache(
     )
     shards: list[dict[str, Any]] = []
     for first in range(0, len(source), shard_size):
-        logging.info("Tokenising from pair %d of %d", first, len(source))
+        _LOGGER.info("Tokenising from pair %d of %d", first, len(source))
         shards.append(writer.shard(len(shards)))
     drops = Counter(source.drops)
     for shard in shards:
@@ -122,7 +124,7 @@ def build_token_cache(
     }
     with write_atomically(directory / _MANIFEST) as file:
         file.write(json.dumps(manifest, indent=1).encode())
-    logging.info(
+    _LOGGER.info(
         "Tokenised %d pairs; dropped: %s", num_pairs, _describe_drops(drops) or "none"
     )
     return TokenCache(directory, verify=False)
@@ -227,7 +229,7 @@ class _ShardWriter:
             damage = find_damage(self.directory, summary)
             if not damage:
                 return summary
-            logging.warning("Tokenising a shard again: %s", damage)
+            _LOGGER.warning("Tokenising a shard again: %s", damage)
         content, summary = self._tokenise(number)
         summary |= {"file": path.name, "key": self.key, "bytes": len(content)}
         summary["crc32"] = zlib.crc32(content)

@@ -243,17 +243,14 @@ class Transformer(nn.Module):
 
 def _boxed_params(model: Transformer, rng: jax.Array) -> Any:
     """Return new parameters with their logical axis names still around them."""
-    tokens = jnp.zeros((1, 1), jnp.int32)
-    segments = jnp.ones((1, 1), jnp.int32)
-    variables = model.init(
-        rng, tokens, tokens, source_segments=segments, target_segments=segments
-    )
+    row = jax.ShapeDtypeStruct((1, 1), jnp.int32)
+    variables = model.lazy_init(rng, row, row, source_segments=row, target_segments=row)
     return variables["params"]
 
 
 def init_params(model: Transformer, rng: jax.Array) -> Any:
     """Return new float32 parameters: a tree of plain arrays, named by module path."""
-    return jax.jit(lambda rng: nn.unbox(_boxed_params(model, rng)))(rng)
+    return nn.unbox(_boxed_params(model, rng))
 
 
 def param_axes(model: Transformer) -> Any:
@@ -261,5 +258,5 @@ def param_axes(model: Transformer) -> Any:
 
     A leaf is a PartitionSpec of names such as ("vocab", "d_model").
     """
-    boxed = jax.eval_shape(lambda: _boxed_params(model, jax.random.key(0)))
+    boxed = jax.eval_shape(lambda rng: _boxed_params(model, rng), jax.random.key(0))
     return nn.get_partition_spec(boxed)

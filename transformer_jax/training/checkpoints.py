@@ -10,32 +10,26 @@ Each STEP folder is written by Orbax under a temporary name, then renamed; step.
 says what it holds, and checksums.json, written last, that it is whole.
 """
 
-import errno
+import contextlib
 import json
-import logging
 import math
 import os
 import pathlib
-import shutil
 import threading
 from collections.abc import Mapping
 from typing import Any, Literal, TypeGuard
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 import orbax.checkpoint as ocp
 
 from transformer_jax.errors import UserError
-from transformer_jax.training.checksums import (
-    CHECKSUMS,
-    find_damage,
-    is_finished,
-    write_checksums,
-)
+from transformer_jax.training import step_folders
+from transformer_jax.training.save_failures import explain, quiet_background
 from transformer_jax.training.state import TrainState
 
-_LOGGER = logging.getLogger(__name__)
-_DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EACCES)
-_DISK_WORDS = ("No space left", "File too large", "quota exceeded", "Permission denied")
+NOTE = "step.json"
 
 Which = int | Literal["best", "last"]
 
@@ -72,7 +66,6 @@ class CheckpointStore:
         self._params_saver = ocp.StandardCheckpointer()
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
-        logging.getLogger("absl").addFilter(_is_not_a_save_traceback)
 
     def __enter__(self) -> "CheckpointStore":
         return self
@@ -108,11 +101,15 @@ class CheckpointStore:
         self.wait()
         note = {
             "step": step,
-            "score": score,
+            "score": score if is_score(score) else None,
             "rng": str(jax.random.key_impl(rng)),
             "metadata": dict(metadata),
         }
         saved = {"state": state, "rng": jax.random.key_data(rng)}
+        notes = [
+            json.dumps(note | {"arrays": _describe(tree)}, indent=1)
+            for tree in (state.evaluated_params, saved)
+        ]
         try:
             for folder in (self._params, self._states):
                 folder.mkdir(parents=True, exist_ok=True)
@@ -121,11 +118,7 @@ class CheckpointStore:
             )
             self._state_saver.save(self._states / str(step), saved, force=True)
         except Exception as error:
-            raise _explain(error, step, self._states) from error
-        notes = (
-            note | {"arrays": _describe(state.evaluated_params)},
-            note | {"arrays": _describe(saved)},
-        )
+            raise explain(error, step, self._states) from error
         self._thread = threading.Thread(
             target=self._finish, args=(step, *notes), name=f"save {step}"
         )
@@ -150,24 +143,26 @@ class CheckpointStore:
 
     def steps(self) -> list[int]:
         """Return the steps whose full state was written to its end, in order."""
-        return _finished_steps(self._states)
+        return step_folders.finished_steps(self._states)
 
     def params_steps(self) -> list[int]:
         """Return the steps whose parameters were written to their end, in order."""
-        return _finished_steps(self._params)
+        return step_folders.finished_steps(self._params)
 
     def scores(self) -> dict[int, float]:
         """Return the validation score of each step that has kept parameters."""
-        scores = {
-            step: _read_note(self._params / str(step))["score"]
-            for step in self.params_steps()
-        }
-        return {step: score for step, score in scores.items() if is_score(score)}
+        scores = {}
+        for step in self.params_steps():
+            # A note that cannot be read belongs to a damaged step, and that is no best.
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+                score = _read_note(self._params / str(step))["score"]
+                if is_score(score):
+                    scores[step] = score
+        return scores
 
     def best_step(self) -> int | None:
         """Return the step of the highest score, the earliest of equals, if any."""
-        scores = self.scores()
-        return max(scores, key=lambda step: (scores[step], -step), default=None)
+        return _highest(self.scores())
 
     def restore(
         self, abstract_state: TrainState
@@ -183,13 +178,10 @@ class CheckpointStore:
         Raises:
           UserError: if states were saved but none is whole, or of another model.
         """
-        steps = sorted(_all_steps(self._states), reverse=True)
-        for step in steps:
-            folder = self._states / str(step)
-            if damage := find_damage(folder):
-                _LOGGER.warning("Skipping the checkpoint %s: %s.", folder, damage)
-                continue
-            return self._restore_state(folder, abstract_state)
+        steps = step_folders.all_steps(self._states)
+        newest = step_folders.newest_whole(self._states, steps)
+        if newest is not None:
+            return self._restore_state(self._states / str(newest), abstract_state)
         # One that was never finished and none beside it: killed during the first save.
         if len(steps) > 1 or self.steps():
             raise UserError(
@@ -201,6 +193,10 @@ class CheckpointStore:
     def resolve(self, which: Which) -> int:
         """Return the step that a number, "best" or "last" stands for.
 
+        Args:
+          which: a step; "best", the one of the highest validation score; or "last", the
+            newest whole one, damaged ones being passed over with a warning.
+
         Raises:
           UserError: if there is no such step.
         """
@@ -210,106 +206,98 @@ class CheckpointStore:
                 f"There is no checkpoint in {self._params}. Train the run first, or "
                 "name the folder of another run."
             )
+        held = f"{self._params} holds the steps {', '.join(map(str, steps))}"
         if which == "last":
-            return steps[-1]
+            whole = step_folders.newest_whole(self._params, steps)
+            if whole is None:
+                raise UserError(f"{held}, but none of them is whole.")
+            return whole
         if which == "best":
             best = self.best_step()
             if best is None:
                 raise UserError(
-                    f"No checkpoint in {self._params} has a validation score, so none "
-                    'is the best. Use "last" or one of the steps '
-                    f"{', '.join(map(str, steps))}."
+                    f"{held}, but none of them has a validation score, so none is the "
+                    'best. Use "last" or one of these steps.'
                 )
             return best
         if which not in steps:
-            raise UserError(
-                f"There is no checkpoint of step {which} in {self._params}. It holds "
-                f"{', '.join(map(str, steps))}."
-            )
+            raise UserError(f"{held}, but not {which}. Use one of these.")
         return int(which)
 
     def restore_params(self, which: Which, abstract_params: Any) -> Any:
         """Read the parameters of one step.
 
         Args:
-          which: a step, "best" (highest validation score) or "last".
+          which: a step, "best" or "last"; see `resolve`.
           abstract_params: shapes, types and shardings to read into; arrays will do.
 
         Raises:
-          UserError: if the step is missing, damaged or of another model. "last" alone
-            passes over damaged steps, with a warning.
+          UserError: if the step is missing, damaged or of another model.
         """
         step = self.resolve(which)
-        steps = (
-            [s for s in self.params_steps() if s <= step] if which == "last" else [step]
-        )
-        for candidate in reversed(steps):
-            folder = self._params / str(candidate)
-            damage = find_damage(folder)
-            if damage is None:
-                return _read_arrays(self._params_saver, folder, abstract_params)
-            if which == "last":
-                _LOGGER.warning("Skipping the parameters %s: %s.", folder, damage)
-        others = ", ".join(map(str, self.params_steps()))
-        raise UserError(
-            f"{self._params / str(step)} cannot be used: {damage}. Use another step; "
-            f"the run holds {others}."
-        )
+        folder = self._params / str(step)
+        if damage := step_folders.find_damage(folder):
+            others = ", ".join(str(s) for s in self.params_steps() if s != step)
+            raise UserError(
+                f"The parameters {folder} are damaged: {damage}. Use another step; the "
+                f"run holds {others or 'no other'}."
+            )
+        return _read_arrays(self._params_saver, folder, abstract_params)
 
     def _restore_state(
         self, folder: pathlib.Path, abstract_state: TrainState
     ) -> tuple[TrainState, jax.Array, dict[str, Any]]:
         note = _read_note(folder)
         some_rng = jax.eval_shape(lambda: jax.random.key(0, impl=note["rng"]))
-        rng_data = jax.eval_shape(jax.random.key_data, some_rng)
-        abstract = {"state": abstract_state, "rng": rng_data}
+        abstract_rng = jax.eval_shape(jax.random.key_data, some_rng)
+        abstract = {"state": abstract_state, "rng": abstract_rng}
         saved = _read_arrays(self._state_saver, folder, abstract)
-        rng = jax.random.wrap_key_data(saved["rng"], impl=note["rng"])
+        # By way of the host, so that it is tied to no device and goes with any mesh.
+        rng_data = jnp.asarray(np.asarray(saved["rng"]))
+        rng = jax.random.wrap_key_data(rng_data, impl=note["rng"])
         return saved["state"], rng, note["metadata"]
 
-    def _finish(self, step: int, params_note: dict, state_note: dict) -> None:
+    def _finish(self, step: int, params_note: str, state_note: str) -> None:
         """Bring a save to its end, in a thread: notes, checksums, then old steps go."""
         try:
-            for saver, folder, note in (
-                (self._params_saver, self._params / str(step), params_note),
-                (self._state_saver, self._states / str(step), state_note),
-            ):
-                saver.wait_until_finished()
-                if jax.process_index() == 0:
-                    text = json.dumps(note, indent=1)
-                    (folder / "step.json").write_text(text, encoding="utf-8")
-                    write_checksums(folder)
+            # Both, even if one fails: nothing may be removed under a writer's hands.
+            with contextlib.ExitStack() as stack:
+                stack.enter_context(quiet_background())
+                stack.callback(self._state_saver.wait_until_finished)
+                stack.callback(self._params_saver.wait_until_finished)
             if jax.process_index() == 0:
+                for parent, note in (
+                    (self._params, params_note),
+                    (self._states, state_note),
+                ):
+                    (parent / str(step) / NOTE).write_text(note, encoding="utf-8")
+                    step_folders.write_checksums(parent / str(step))
                 self._remove_old(step)
         except BaseException as error:
-            self._failure = _explain(error, step, self._states)
+            self._failure = explain(error, step, self._states)
             self._failure.__cause__ = error
+            self._remove_unfinished(step)
+
+    def _remove_unfinished(self, step: int) -> None:
+        """Give back the room that a failed save of `step` took."""
+        for parent in (self._states, self._params):
+            for path in parent.glob(f"{step}*"):
+                if path.name.split(".")[0] == str(step) and not (
+                    step_folders.is_finished(path)
+                ):
+                    step_folders.remove(path)
 
     def _remove_old(self, newest: int) -> None:
-        """Remove what need not be kept, and what a broken run left behind."""
-        states, params = self.steps(), self.params_steps()
-        kept_states = [s for s in states if s <= newest][-self._keep_states :]
-        kept_params = [s for s in params if s <= newest][-self._keep_params :]
-        for step in set(params) - {s for s in params if s <= newest}:
-            _remove(self._params / str(step))
-        best = self.best_step()
-        for parent, kept in (
-            (self._states, set(kept_states)),
-            (self._params, {*kept_params, best}),
-        ):
+        """Remove what need not be kept, and what a broken-off run left behind."""
+        scores = {step: s for step, s in self.scores().items() if step <= newest}
+        states = [step for step in self.steps() if step <= newest]
+        params = [step for step in self.params_steps() if step <= newest]
+        kept_states = {*states[-self._keep_states :]}
+        kept_params = {*params[-self._keep_params :], _highest(scores)}
+        for parent, kept in ((self._states, kept_states), (self._params, kept_params)):
             for path in parent.iterdir():
                 if not (path.name.isdigit() and int(path.name) in kept):
-                    _remove(path)
-
-
-def _all_steps(parent: pathlib.Path) -> list[int]:
-    if not parent.is_dir():
-        return []
-    return sorted(int(path.name) for path in parent.iterdir() if path.name.isdigit())
-
-
-def _finished_steps(parent: pathlib.Path) -> list[int]:
-    return [step for step in _all_steps(parent) if is_finished(parent / str(step))]
+                    step_folders.remove(path)
 
 
 def is_score(score: float | None) -> TypeGuard[float]:
@@ -321,14 +309,12 @@ def is_score(score: float | None) -> TypeGuard[float]:
     return score is not None and math.isfinite(score) and score != 0
 
 
+def _highest(scores: Mapping[int, float]) -> int | None:
+    return max(scores, key=lambda step: (scores[step], -step), default=None)
+
+
 def _read_note(folder: pathlib.Path) -> dict[str, Any]:
-    return json.loads((folder / "step.json").read_text(encoding="utf-8"))
-
-
-def _remove(folder: pathlib.Path) -> None:
-    # The list first: what is half removed must not look finished.
-    (folder / CHECKSUMS).unlink(missing_ok=True)
-    shutil.rmtree(folder, ignore_errors=True)
+    return json.loads((folder / NOTE).read_text(encoding="utf-8"))
 
 
 def _describe(tree: Any) -> dict[str, str]:
@@ -362,24 +348,3 @@ def _as_abstract(leaf: Any) -> jax.ShapeDtypeStruct:
     if sharding is None:
         sharding = jax.sharding.SingleDeviceSharding(jax.devices()[0])
     return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)
-
-
-def _explain(error: BaseException, step: int, directory: pathlib.Path) -> BaseException:
-    """Turn an error of the disk into one that a person can act on."""
-    chain: BaseException | None = error
-    while chain is not None:
-        is_disk = isinstance(chain, OSError) and chain.errno in _DISK_ERRORS
-        if is_disk or any(words in str(chain) for words in _DISK_WORDS):
-            reason = next((w for w in _DISK_WORDS if w in str(chain)), str(chain))
-            return UserError(
-                f"Step {step} could not be saved to {directory}: {reason}. Earlier "
-                "checkpoints are untouched. Make room, or keep fewer of them, and "
-                "start the same command again; it goes on from the last one."
-            )
-        chain = chain.__cause__ or chain.__context__
-    return error
-
-
-def _is_not_a_save_traceback(record: logging.LogRecord) -> bool:
-    """Drop the traceback that Orbax logs of a failed save, which is raised as well."""
-    return not (record.exc_info and "orbax" in record.pathname)

@@ -121,7 +121,10 @@ def train(
     window_start = last_save = time.monotonic()
     with _termination_request() as is_asked_to_stop:
         while stop is None:
-            state, sums = train_step(state, next(batches), dropout_rng)
+            batch = next(batches, None)
+            if batch is None:
+                raise ValueError(f"batches_from must not end, but did at step {step}.")
+            state, sums = train_step(state, batch, dropout_rng)
             step += 1
             window.add(sums)
             writers.advance(step)

@@ -1,5 +1,6 @@
 """Sums on the device, means on the host, and where they are written."""
 
+import contextlib
 import json
 import math
 import os
@@ -118,8 +119,9 @@ class MetricWriters(MetricWriter):
             writer.write(step, values)
 
     def close(self) -> None:
-        for writer in self._writers:
-            writer.close()
+        with contextlib.ExitStack() as stack:  # Closes the others if one fails.
+            for writer in self._writers:
+                stack.callback(writer.close)
 
 
 class JsonLinesWriter(MetricWriter):
@@ -132,6 +134,7 @@ class JsonLinesWriter(MetricWriter):
         dropped, for those steps are about to come again.
         """
         self._path = pathlib.Path(path)
+        self._path.parent.mkdir(parents=True, exist_ok=True)
         kept = [line for line in self._lines() if _step_of(line) <= start_step]
         temporary = self._path.with_name(self._path.name + ".tmp")
         temporary.write_text("".join(kept), encoding="utf-8")

@@ -49,7 +49,7 @@ def train_step(
     grads, sums = gradients(
         state.params, batch, bits, loss_fn=loss_fn, num_micro_batches=num_micro_batches
     )
-    norm = optax.global_norm(grads)
+    norm = optax.tree.norm(grads)
     updated = _apply(state, grads, optimizer, schedule(state.step), ema_decay)
     is_finite = jnp.isfinite(norm) & jnp.isfinite(sums["loss"])
     kept = jax.tree.map(lambda new, old: jnp.where(is_finite, new, old), updated, state)

@@ -188,11 +188,7 @@ def filled_clause(
     if without != "place":
         noun = subject.noun if isinstance(subject, NounPhrase) else subject_noun
         place = _setting(rng, verb, noun, style)
-    negates_object = (
-        is_negated
-        and isinstance(direct, NounPhrase)
-        and direct.determiner.is_indefinite
-    )
+    negates_object = is_negated and is_indefinite(direct)
     if verb.manner and not negates_object and rng.random() < style.manner:
         manner = _manners()[verb.manner]
     if without != "time" and rng.random() < style.time and modal is not SHOULD:

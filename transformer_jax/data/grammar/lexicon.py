@@ -148,6 +148,7 @@ def nouns() -> tuple[Noun, ...]:
     return tuple(make_noun(*cells) for cells in rows("nouns"))
 
 
+@functools.cache
 def nouns_named(names: str) -> tuple[Noun, ...]:
     """Return the nouns that a cell names: "person,animal", "goods-vehicle"."""
     if names == "-":

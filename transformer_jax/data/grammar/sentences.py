@@ -137,11 +137,13 @@ def shared_subject(rng: random.Random) -> Sentence:
     else:
         noun = None
         verbs = clauses.verbs_with_subject()["Mann"]
-    usable = [verb for verb in verbs if clauses.usable(verb, tense)]
+    others = [v for v in verbs if clauses.usable(v, tense) and v is not first.verb]
+    if not others:
+        return shared_subject(rng)
     second = clauses.filled_clause(
         rng,
         Trace(person_of(subject)),
-        pick(rng, [v for v in usable if v is not first.verb] or usable),
+        pick(rng, others),
         tense,
         style,
         subject_noun=noun,

@@ -1,16 +1,18 @@
 """Sentence pairs in text files: two aligned ones, or one with a tab in each line."""
 
 import hashlib
+import logging
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from absl import logging
 
 from transformer_jax.data.line_index import LineCounts, LineIndex
 from transformer_jax.errors import UserError
+
+_LOGGER = logging.getLogger(__name__)
 
 Paths = Sequence[str | os.PathLike[str]]
 
@@ -67,7 +69,7 @@ class TextFilePairs:
                 f"None of the {self._starts[-1]} pairs in {_names(source_paths)} has "
                 "text on both sides. Check that the right files are named."
             )
-        logging.info("%s", self.describe())
+        _LOGGER.info("%s", self.describe())
 
     def __len__(self) -> int:
         return self._num_pairs

@@ -1,10 +1,14 @@
-"""A list of checksums that says, written last, that a folder is whole."""
+"""Folders named by steps, each with a list of checksums that says that it is whole."""
 
 import hashlib
 import json
+import logging
 import os
 import pathlib
+import shutil
+from collections.abc import Iterable
 
+_LOGGER = logging.getLogger(__name__)
 CHECKSUMS = "checksums.json"
 
 
@@ -39,6 +43,35 @@ def find_damage(folder: pathlib.Path) -> str | None:
     except (OSError, ValueError, AttributeError, TypeError) as error:
         return f"it cannot be read ({error})"
     return None
+
+
+def all_steps(parent: pathlib.Path) -> list[int]:
+    """Return the numbers that name folders in `parent`, in order."""
+    if not parent.is_dir():
+        return []
+    return sorted(int(path.name) for path in parent.iterdir() if path.name.isdigit())
+
+
+def finished_steps(parent: pathlib.Path) -> list[int]:
+    """Return those of them that were written to their end."""
+    return [step for step in all_steps(parent) if is_finished(parent / str(step))]
+
+
+def newest_whole(parent: pathlib.Path, steps: Iterable[int]) -> int | None:
+    """Return the newest step without damage; warn of those passed over."""
+    for step in sorted(steps, reverse=True):
+        damage = find_damage(parent / str(step))
+        if damage is None:
+            return step
+        _LOGGER.warning("Skipping checkpoint %s: %s.", parent / str(step), damage)
+    return None
+
+
+def remove(folder: pathlib.Path) -> None:
+    """Remove a folder, if it is there."""
+    # The list first: what is half removed must not look finished.
+    (folder / CHECKSUMS).unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _files(folder: pathlib.Path) -> list[pathlib.Path]:
