@@ -138,7 +138,9 @@ def shared_subject(rng: random.Random) -> Sentence:
         noun = None
         verbs = clauses.verbs_with_subject()["Mann"]
     others = [v for v in verbs if clauses.usable(v, tense) and v is not first.verb]
-    if not others:
+    # Nothing can follow "the ship sank".
+    is_over = first.verb.aspect == "event" and first.verb.pattern == "none"
+    if is_over or not others:
         return shared_subject(rng)
     second = clauses.filled_clause(
         rng,
