@@ -6,6 +6,7 @@ python evaluate.py --hypothesis H --reference R --target_language de   finished 
 """
 
 import argparse
+import dataclasses
 import json
 import pathlib
 import sys
@@ -18,10 +19,14 @@ from transformer_jax.command import (
     command,
     decoding_options,
 )
+from transformer_jax.data.grammar.phenomena import PHENOMENA, phenomenon_examples
 from transformer_jax.data.lines import read_lines
+from transformer_jax.decoding.translate import Translator
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation.bleu import Scores, score
-from transformer_jax.run_directory import write_json
+from transformer_jax.evaluation.phenomena import PhenomenonScores, score_phenomena
+
+_EXAMPLES_PER_PHENOMENON = 200
 
 
 def main() -> None:
@@ -59,29 +64,52 @@ def _evaluate_run(options: argparse.Namespace) -> None:
     if warned:
         print(f"{warned} lines were too long and translated in pieces", file=sys.stderr)
 
-    scores = score(hypotheses, references, run.target_language)
-    produced_by = run.describe() | {
-        "text": options.source or options.split,
-        **translator.settings.describe(),
-    }
-    name = pathlib.Path(options.source or options.split).name
-    stem = f"{name}.{run.name}.beam{translator.settings.beam_size}"
-    directory = run.directory.evaluation
-    directory.mkdir(exist_ok=True)
-    (directory / f"{stem}.txt").write_text(
-        "".join(line + "\n" for line in hypotheses), encoding="utf-8"
+    scores = score(
+        hypotheses, references, run.config.data.target_language, sources=sources
     )
-    report = scores.as_dict() | {"produced_by": produced_by}
-    if options.phenomena:
-        shares = run.score_phenomena(translator)
-        report["phenomena"] = shares.as_dict()
-    write_json(directory / f"{stem}.json", report)
+    report = scores.as_dict() | {
+        "produced_by": {
+            "text": options.source or options.split,
+            "checkpoint_steps": list(run.steps),
+            "is_average": len(run.steps) > 1,
+            **dataclasses.asdict(translator.settings),
+        }
+    }
+    phenomena = _score_phenomena(run, translator) if options.phenomena else None
+    if phenomena is not None:
+        report["phenomena"] = phenomena.as_dict()
+    text_name = pathlib.Path(options.source or options.split).name
+    weights = f"average{len(run.steps)}" if len(run.steps) > 1 else "step"
+    stem = f"{text_name}.{weights}-{run.steps[-1]}.beam{translator.settings.beam_size}"
+    run.directory.write_evaluation(stem, report, hypotheses)
 
     _print_scores(scores, options.format)
     if options.format == "table":
-        if options.phenomena:
-            print("\n" + shares.table())
+        if phenomena is not None:
+            print("\n" + phenomena.table())
         _print_examples(sources, references, hypotheses, options.examples)
+
+
+def _score_phenomena(
+    run: experiment.TrainedRun, translator: Translator
+) -> PhenomenonScores:
+    """Score each phenomenon of the grammar corpus by itself.
+
+    Raises:
+      UserError: if the run was trained on other text.
+    """
+    if run.config.data.source != "grammar":
+        raise UserError(
+            f"--phenomena is for runs on the built-in corpus; {run.directory.root} was "
+            f"trained with config.data.source={run.config.data.source!r}."
+        )
+    examples = {
+        name: phenomenon_examples(name, _EXAMPLES_PER_PHENOMENON, run.config.seed)
+        for name in PHENOMENA
+    }
+    return score_phenomena(
+        lambda sources: [line.text for line in translator.translate(sources)], examples
+    )
 
 
 def _print_scores(scores: Scores, format_name: str) -> None:

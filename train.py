@@ -17,7 +17,9 @@ from transformer_jax.errors import UserError
 _CONFIG = config_flags.DEFINE_config_file(
     "config", None, "A file of configs/, and --config.FIELD=VALUE for single fields."
 )
-_WORKDIR = flags.DEFINE_string("workdir", None, "The run's directory; made if missing.")
+_WORKDIR = flags.DEFINE_string(
+    "workdir", None, "The run's directory; made if missing.", required=True
+)
 
 
 def main() -> None:
@@ -29,7 +31,7 @@ def main() -> None:
 
 def _parse_flags() -> None:
     app.define_help_flags()
-    flags.mark_flags_as_required(["config", "workdir"])
+    flags.mark_flag_as_required("config")
     try:
         rest = flags.FLAGS(sys.argv)
         _ = _CONFIG.value.version

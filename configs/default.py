@@ -13,7 +13,7 @@ from ml_collections.config_dict import placeholder
 
 
 def get_config() -> ml_collections.ConfigDict:
-    """The base model of Section 3, trained as in Section 5, locked against new fields."""
+    """The base model of Section 3, trained as in Section 5; new fields are refused."""
     config = ml_collections.ConfigDict()
     # The layout of this tree; a run written with another one is refused.
     config.version = 1
@@ -67,8 +67,8 @@ def _data() -> ml_collections.ConfigDict:
     # Training pairs with more pieces than this on a side, EOS counted, are skipped;
     # longer lines are translated in pieces.
     data.max_length = 256
-    # Training pairs whose longer side has over this many times the pieces of the shorter
-    # one are skipped; 0 keeps all.
+    # Training pairs whose longer side has over this many times the pieces of the
+    # shorter one are skipped; 0 keeps all.
     data.max_length_ratio = 0.0
     # Pieces on each side of a batch, padding included (Section 5.1).
     data.tokens_per_batch = 25_000

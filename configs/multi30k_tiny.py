@@ -3,8 +3,8 @@
 python train.py --config configs/multi30k_tiny.py --config.data.directory=DIR \
     --workdir runs/multi30k
 
-DIR holds train, val and test_2016_flickr, each as .en and .de (Elliott et al. 2016). The
-sizes are those of "Transformer-Tiny" (Wu et al. 2021, arXiv 2105.14462).
+DIR holds train, val and test_2016_flickr, each as .en and .de (Elliott et al. 2016).
+The sizes are those of "Transformer-Tiny" (Wu et al. 2021, arXiv 2105.14462).
 """
 
 import ml_collections

@@ -20,7 +20,9 @@ def _find_test_data() -> pathlib.Path | None:
     """Return the folder of data that is not part of the project, if there is one."""
     named = os.environ.get("TRANSFORMER_JAX_TEST_DATA")
     places = [named] if named else [_ROOT / "shared/data", _ROOT.parent / "shared/data"]
-    return next((path for place in places if (path := pathlib.Path(place)).is_dir()), None)
+    return next(
+        (path for place in places if (path := pathlib.Path(place)).is_dir()), None
+    )
 
 
 @pytest.fixture(scope="session")

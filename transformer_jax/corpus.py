@@ -39,7 +39,9 @@ class Corpus:
     plan: BatchPlan
 
 
-def prepare_corpus(config: ml_collections.ConfigDict, directory: RunDirectory) -> Corpus:
+def prepare_corpus(
+    config: ml_collections.ConfigDict, directory: RunDirectory
+) -> Corpus:
     """Train the tokenizer, tokenise the text and plan the batches, where not yet done.
 
     Raises:
@@ -96,8 +98,8 @@ def _open_sources(
     data = config.data
     if data.source not in SOURCES:
         raise UserError(
-            f"config.data.source={data.source!r} is not a source of text. Choose one of "
-            f"{', '.join(SOURCES)}."
+            f"config.data.source={data.source!r} is not a source of text. Choose one "
+            f"of {', '.join(SOURCES)}."
         )
     opener = SOURCES[data.source]
     if data.source == "grammar":
@@ -125,7 +127,9 @@ def _open_sources(
 def _paths(data: ml_collections.ConfigDict, field: str) -> list[pathlib.Path]:
     """Return the files that a field of comma-separated paths names."""
     directory = pathlib.Path(data.directory)
-    paths = [directory / path.strip() for path in data[field].split(",") if path.strip()]
+    paths = [
+        directory / path.strip() for path in data[field].split(",") if path.strip()
+    ]
     if not paths and field.endswith("_source"):
         raise UserError(
             f"config.data.{field} is empty. Name a text file, relative to "
@@ -155,6 +159,5 @@ def _prepare_tokenizer(
             path,
             vocab_size=data.vocab_size,
             normalizer=data.normalizer,
-            num_threads=data.num_workers,
         )
     return Tokenizer(path)

@@ -1,4 +1,4 @@
-"""From a config to what it names: model, optimizer, jitted steps, a run to train or use.
+"""From a config to what it names: model, optimizer, steps, a run to train or use.
 
 This is where a `ConfigDict` ends: everything below takes plain numbers, dataclasses and
 functions.
@@ -6,13 +6,11 @@ functions.
 
 import dataclasses
 import functools
-import json
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import ml_collections
@@ -29,12 +27,12 @@ from transformer_jax.errors import UserError
 from transformer_jax.evaluation.bleu import score
 from transformer_jax.evaluation.scores import evaluate_loss
 from transformer_jax.models import MODELS
-from transformer_jax.models.transformer import init_params
+from transformer_jax.models.transformer import Transformer, init_params
 from transformer_jax.run_directory import RunDirectory
 from transformer_jax.sharding.mesh import make_mesh, put_ahead, replicated, shard_batch
 from transformer_jax.training import loop, metrics
 from transformer_jax.training.averaging import average_last
-from transformer_jax.training.checkpoints import CheckpointStore
+from transformer_jax.training.checkpoints import CheckpointStore, Which
 from transformer_jax.training.objectives import LossFn, translation_objective
 from transformer_jax.training.optimizer import (
     Schedule,
@@ -151,7 +149,7 @@ def _validation(
     config: ml_collections.ConfigDict,
     directory: RunDirectory,
     corpus: Corpus,
-    model: nn.Module,
+    model: Transformer,
     loss_fn: LossFn,
     mesh: jax.sharding.Mesh,
 ) -> Callable[[TrainState], Mapping[str, float]]:
@@ -198,7 +196,7 @@ def _validation(
 
 def build_model(
     config: ml_collections.ConfigDict, source: Tokenizer, target: Tokenizer
-) -> nn.Module:
+) -> Transformer:
     """Return the model that `config.model` describes, for these vocabularies.
 
     Raises:
@@ -250,7 +248,7 @@ def build_optimizer(config: ml_collections.ConfigDict) -> optax.GradientTransfor
 
 def build_translator(
     config: ml_collections.ConfigDict,
-    model: nn.Module,
+    model: Transformer,
     params: Any,
     source: Tokenizer,
     target: Tokenizer,
@@ -304,14 +302,14 @@ class TrainedRun:
 
     directory: RunDirectory
     config: ml_collections.ConfigDict
-    model: nn.Module
+    model: Transformer
     params: Any
     source_tokenizer: Tokenizer
     target_tokenizer: Tokenizer
     steps: tuple[int, ...]
 
     def translator(self, **changes: Any) -> Translator:
-        """Return a translator as the run's config says, with `changes` to its settings."""
+        """Return a translator as the config says, with `changes` to its settings."""
         return build_translator(
             self.config,
             self.model,
@@ -345,10 +343,22 @@ def load_run(
             mean = average_last(store, average, abstract)
             params, steps = mean.params, mean.steps
         else:
-            which = int(checkpoint) if checkpoint.isdigit() else checkpoint
-            step = store.resolve(which)
-            params, steps = store.restore_params(which, abstract), (step,)
+            which = _which(checkpoint)
+            steps = (store.resolve(which),)
+            params = store.restore_params(which, abstract)
     return TrainedRun(directory, config, model, params, tokenizer, tokenizer, steps)
+
+
+def _which(checkpoint: str) -> Which:
+    if checkpoint == "best":
+        return "best"
+    if checkpoint == "last":
+        return "last"
+    if checkpoint.isdigit():
+        return int(checkpoint)
+    raise UserError(
+        f"--checkpoint={checkpoint} is neither best, last nor a number of steps."
+    )
 
 
 def count_params(params: Any) -> int:
@@ -361,14 +371,14 @@ def _devices(config: ml_collections.ConfigDict) -> list[jax.Device]:
     devices = jax.devices()
     if config.data > len(devices):
         raise UserError(
-            f"config.sharding.data={config.data}, but there are {len(devices)} devices. "
-            "Use 0 for all of them."
+            f"config.sharding.data={config.data}, but there are {len(devices)} "
+            "devices. Use 0 for all of them."
         )
     return devices[: config.data or None]
 
 
 def _initial_params(
-    config: ml_collections.ConfigDict, model: nn.Module, rng: jax.Array
+    config: ml_collections.ConfigDict, model: Transformer, rng: jax.Array
 ) -> Any:
     """Return new weights, or those of the run to start from."""
     if config.training.init_from is None:

@@ -1,21 +1,21 @@
 """What a run keeps on disk, and whether a config may go on with it.
 
-    RUN/config.json        every field, as it was trained
-    RUN/data.json          fingerprints of the text and the tokenizers
-    RUN/tokenizer.model    sentencepiece, joint for both languages
-    RUN/text/              the validation and test splits that the run is scored on
-    RUN/tokens/            tokenised text, unless data.cache_directory names a place
-    RUN/checkpoints/       full states, to go on from
-    RUN/parameters/        weights alone: the last few, and the best
-    RUN/metrics.jsonl      a row for each log and each validation
-    RUN/events/            the same for TensorBoard
-    RUN/evaluation/        scores, and the translations that were scored
+RUN/config.json        every field, as it was trained
+RUN/data.json          fingerprints of the text and the tokenizers
+RUN/tokenizer.model    sentencepiece, joint for both languages
+RUN/text/              the validation and test splits that the run is scored on
+RUN/tokens/            tokenised text, unless data.cache_directory names a place
+RUN/checkpoints/       full states, to go on from
+RUN/parameters/        weights alone: the last few, and the best
+RUN/metrics.jsonl      a row for each log and each validation
+RUN/events/            the same for TensorBoard
+RUN/evaluation/        scores, and the translations that were scored
 """
 
 import json
 import os
 import pathlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import ml_collections
@@ -140,12 +140,22 @@ class RunDirectory:
         """
         source_path, target_path = self.split_paths(split)
         if not target_path.exists():
-            splits = sorted({path.name.split(".")[0] for path in self.text.glob("*.txt")})
+            splits = sorted(
+                {path.name.split(".")[0] for path in self.text.glob("*.txt")}
+            )
             raise UserError(
-                f"{self.root} keeps no {split} split, only {', '.join(splits) or 'none'}. "
-                "Give --source and --reference files instead."
+                f"{self.root} keeps no {split} split, only "
+                f"{', '.join(splits) or 'none'}. Give --source and --reference files instead."
             )
         return read_lines(source_path), read_lines(target_path)
+
+    def write_evaluation(
+        self, name: str, report: Mapping[str, Any], translations: Sequence[str]
+    ) -> None:
+        """Keep scores as `name`.json and what was scored as `name`.txt."""
+        write_json(self.evaluation / f"{name}.json", report)
+        with write_atomically(self.evaluation / f"{name}.txt") as file:
+            file.writelines(f"{line}\n".encode() for line in translations)
 
 
 def write_json(path: pathlib.Path, value: Any) -> None:

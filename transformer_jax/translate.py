@@ -1,4 +1,6 @@
-"""Translate lines: python -m transformer_jax.translate --workdir RUN < in.txt > out.txt.
+"""Translate lines of text with a run.
+
+python -m transformer_jax.translate --workdir RUN < in.txt > out.txt
 
 One line in, one line out, in the same order, always: an empty line comes out empty.
 """
@@ -51,7 +53,7 @@ def _translate(
 
 
 def _format(number: int, translation: Translation, num_best: int | None) -> str:
-    """Return the line of a translation, or the n-best lines as `n ||| text ||| score`."""
+    """Return a translation's line, or n-best lines as `n ||| text ||| score`."""
     if num_best is None:
         return translation.text + "\n"
     return "".join(

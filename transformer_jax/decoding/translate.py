@@ -110,6 +110,7 @@ class Translator:
     Attributes:
       params: the model's; may be replaced between calls, for example by those of the
         next checkpoint, without a new compilation.
+      settings: how it translates.
     """
 
     def __init__(
@@ -124,7 +125,7 @@ class Translator:
         self._model = model
         self._source_tokenizer = source_tokenizer
         self._target_tokenizer = target_tokenizer
-        self._settings = settings
+        self.settings = settings
         self._search_settings = SearchSettings(
             eos_id=target_tokenizer.eos_id,
             bos_id=target_tokenizer.bos_id,
@@ -160,7 +161,7 @@ class Translator:
 
     def _cut_into_pieces(self, lines: Sequence[str]) -> list[list[list[int]]]:
         """Return the tokens of each line's pieces: mostly one, none if it is empty."""
-        limit = self._settings.max_source_length - 1
+        limit = self.settings.max_source_length - 1
         lines = [line.strip() for line in lines]
 
         def cut(line: str, tokens: list[int]) -> list[list[int]]:
@@ -199,10 +200,10 @@ class Translator:
             source_length = _SHORTEST_SHAPE
             while source_length < len(pieces[i]) + 1:
                 source_length *= 2
-            source_length = min(source_length, self._settings.max_source_length)
+            source_length = min(source_length, self.settings.max_source_length)
             by_length.setdefault(source_length, []).append(i)
         for source_length, members in by_length.items():
-            rows = max(1, self._settings.tokens_per_batch // source_length)
+            rows = max(1, self.settings.tokens_per_batch // source_length)
             while rows >= 8 and len(members) <= rows // 8:
                 rows //= 8
             for start in range(0, len(members), rows):
@@ -235,8 +236,8 @@ class Translator:
 
     def _max_length(self, num_source_tokens: int) -> int:
         """Return how many tokens, EOS included, a translation may have."""
-        length = max(1, num_source_tokens + self._settings.max_extra_length)
-        return min(length, self._settings.max_output_length or length)
+        length = max(1, num_source_tokens + self.settings.max_extra_length)
+        return min(length, self.settings.max_output_length or length)
 
     def _read_result(self, result: SearchResult) -> list[tuple[Candidate, ...]]:
         """Turn tokens into text, row by row; a model that says nothing says ""."""
@@ -276,7 +277,7 @@ class Translator:
             for same_rank in zip(*pieces, strict=False)
         )
         warning = (
-            f"line {line_number} has more than {self._settings.max_source_length - 1} "
+            f"line {line_number} has more than {self.settings.max_source_length - 1} "
             f"tokens, the model's limit; it was translated in {len(pieces)} pieces."
         )
         return Translation(candidates[0].text, candidates, (warning,))

@@ -99,6 +99,7 @@ class CheckpointStore:
           UserError: if this save or the one before it cannot be written.
         """
         self.wait()
+        quiet_background()
         note = {
             "step": step,
             "score": score if is_score(score) else None,
@@ -262,7 +263,6 @@ class CheckpointStore:
         try:
             # Both, even if one fails: nothing may be removed under a writer's hands.
             with contextlib.ExitStack() as stack:
-                stack.enter_context(quiet_background())
                 stack.callback(self._state_saver.wait_until_finished)
                 stack.callback(self._params_saver.wait_until_finished)
             if jax.process_index() == 0:

@@ -1,0 +1,277 @@
+import dataclasses
+import functools
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tests.training.toy import assert_same, random_state
+from transformer_jax.errors import UserError
+from transformer_jax.sharding.mesh import make_mesh, replicated
+from transformer_jax.training.checkpoints import CheckpointStore
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RNG = jax.random.key(17)
+
+
+def save(store, step, state=None, *, score=None, **metadata):
+    state = random_state(200, seed=step) if state is None else state
+    store.save(step, state, rng=RNG, metadata=metadata, score=score)
+
+
+def a_file_of(folder):
+    """The largest file that Orbax wrote of a step, where the numbers are."""
+    return max(folder.rglob("d/*"), key=lambda path: path.stat().st_size)
+
+
+@pytest.fixture
+def store(tmp_path):
+    with CheckpointStore(tmp_path, keep_params=3) as store:
+        yield store
+
+
+@pytest.mark.parametrize("use_ema", [False, True])
+def test_what_is_restored_is_what_was_saved_bit_for_bit(store, use_ema):
+    state = random_state(300, use_ema)
+    state = dataclasses.replace(state, step=jnp.int32(7), num_skipped=jnp.int32(2))
+    save(store, 7, state, config="a1b2", tokenizers=["c3", "d4"])
+    store.wait()
+    restored, rng, metadata = store.restore(jax.eval_shape(lambda: state))
+    assert_same(restored, state)
+    np.testing.assert_array_equal(jax.random.key_data(rng), jax.random.key_data(RNG))
+    assert metadata == {"config": "a1b2", "tokenizers": ["c3", "d4"]}
+    kept = store.restore_params("last", state.params)
+    assert_same(kept, state.ema_params if use_ema else state.params)
+
+
+def test_a_state_donated_while_it_is_being_saved_is_saved_as_it_was(store):
+    state = random_state(300_000)
+    before = jax.tree.map(np.array, state)
+    advance = jax.jit(
+        functools.partial(jax.tree.map, lambda leaf: leaf + 1), donate_argnums=0
+    )
+    save(store, 1, state)
+    for _ in range(20):
+        state = advance(state)
+    store.wait()
+    assert_same(store.restore(state)[0], before)
+
+
+def test_a_state_is_restored_onto_another_number_of_devices(store):
+    state = random_state(300)
+    save(store, 1, jax.device_put(state, replicated(make_mesh(jax.devices()[:2]))))
+    store.wait()
+    sharding = replicated(make_mesh(jax.devices()[:4]))
+    abstract = jax.tree.map(
+        lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding),
+        state,
+    )
+    restored, rng, _ = store.restore(abstract)
+    assert_same(restored, state)
+    assert restored.params["layer_0"]["kernel"].sharding == sharding
+    # The key goes with arrays of any mesh.
+    jax.jit(lambda rng, step: jax.random.fold_in(rng, step))(rng, restored.step)
+
+
+def test_an_empty_run_restores_nothing_and_says_so_for_parameters(store):
+    state = random_state(200)
+    assert store.restore(state) is None
+    with pytest.raises(UserError, match="There is no checkpoint in .*parameters"):
+        store.restore_params("last", state.params)
+
+
+def test_the_newest_states_the_newest_parameters_and_the_best_stay(store):
+    for step, score in enumerate([10.0, 30.0, 20.0, 5.0, None, 7.0], start=1):
+        save(store, step, score=score)
+    store.wait()
+    assert store.steps() == [5, 6]
+    assert store.params_steps() == [2, 4, 5, 6]
+    assert store.best_step() == 2
+    assert store.resolve("best") == 2
+    assert store.resolve("last") == 6
+
+
+def test_no_score_zero_and_nan_are_never_the_best_and_equals_go_to_the_earlier(store):
+    for step, score in enumerate([0.0, None, float("nan")], start=1):
+        save(store, step, score=score)
+    store.wait()
+    assert store.best_step() is None
+    with pytest.raises(UserError, match="1, 2, 3, but none of them has a validation"):
+        store.resolve("best")
+    for step in (4, 5):
+        save(store, step, score=3.0)
+    store.wait()
+    assert store.best_step() == 4
+
+
+@pytest.mark.parametrize("damage", ["flip", "truncate", "remove", "checksums", "note"])
+def test_a_damaged_newest_step_is_skipped_with_a_warning_and_can_be_saved_again(
+    store, tmp_path, caplog, damage
+):
+    for step in (1, 2):
+        save(store, step)
+    store.wait()
+    newest = tmp_path / "checkpoints" / "2"
+    victim = a_file_of(newest)
+    if damage == "flip":
+        data = bytearray(victim.read_bytes())
+        data[len(data) // 2] ^= 1
+        victim.write_bytes(data)
+    elif damage == "truncate":
+        os.truncate(victim, victim.stat().st_size // 2)
+    elif damage == "remove":
+        victim.unlink()
+    elif damage == "checksums":
+        (newest / "checksums.json").unlink()
+    else:
+        (newest / "step.json").write_text("{")
+    state, _, _ = store.restore(random_state(200))
+    assert_same(state, random_state(200, seed=1))
+    assert f"Skipping checkpoint {newest}" in caplog.text
+
+    save(store, 2)
+    store.wait()
+    caplog.clear()
+    assert_same(store.restore(random_state(200))[0], random_state(200, seed=2))
+    assert not caplog.text
+
+
+def test_steps_after_a_restored_one_go_when_the_run_saves_again(store, tmp_path):
+    for step, score in ((1, 1.0), (2, 9.0), (3, 2.0)):
+        save(store, step, score=score)
+    store.wait()
+    for step in (2, 3):
+        a_file_of(tmp_path / "checkpoints" / str(step)).unlink()
+    save(store, 1, score=1.0)
+    store.wait()
+    assert store.steps() == store.params_steps() == [1]
+    assert store.best_step() == 1
+
+
+def test_a_run_without_a_whole_state_is_refused_by_name(store, tmp_path):
+    for step in (1, 2):
+        save(store, step)
+    store.wait()
+    for step in (1, 2):
+        a_file_of(tmp_path / "checkpoints" / str(step)).unlink()
+    with pytest.raises(UserError, match=f"None of the 2 .*{tmp_path}/checkpoints"):
+        store.restore(random_state(200))
+
+
+def test_a_run_killed_during_its_first_save_starts_over(store, tmp_path):
+    save(store, 1)
+    store.wait()
+    (tmp_path / "checkpoints" / "1" / "checksums.json").unlink()
+    assert store.restore(random_state(200)) is None
+
+
+def test_damaged_parameters_are_refused_when_named_and_passed_over_as_last(
+    store, tmp_path, caplog
+):
+    for step in (1, 2):
+        save(store, step, score=float(step))
+    store.wait()
+    a_file_of(tmp_path / "parameters" / "2").unlink()
+    params = random_state(200).params
+    for which in (2, "best"):
+        with pytest.raises(UserError, match="parameters/2 are damaged.* holds 1"):
+            store.restore_params(which, params)
+    assert_same(store.restore_params("last", params), random_state(200, seed=1).params)
+    assert "parameters/2" in caplog.text
+    with pytest.raises(UserError, match="holds the steps 1, 2, but not 5"):
+        store.restore_params(5, params)
+
+
+def test_another_model_is_refused_with_the_array_that_differs(store):
+    save(store, 1)
+    store.wait()
+    with pytest.raises(UserError, match=r"layer_0/kernel is float32\[2, 100\] on disk"):
+        store.restore(random_state(300))
+    other = {"layer_0": {"kernel": jnp.zeros((2, 100)), "bias": jnp.zeros((3,))}}
+    with pytest.raises(UserError, match=r"bias is missing on disk and float32\[3\]"):
+        store.restore_params(1, other)
+
+
+def test_a_store_must_keep_something(tmp_path):
+    with pytest.raises(UserError, match="keep_params=0"):
+        CheckpointStore(tmp_path, keep_params=0)
+
+
+def start(script, folder):
+    """Run a script that may use the names of this module in another process."""
+    code = "from tests.training.test_checkpoints import *\n" + textwrap.dedent(script)
+    return subprocess.Popen(
+        [sys.executable, "-c", code, str(folder)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+
+
+def test_a_full_disk_ends_in_an_error_that_says_so_and_spares_the_step_before(tmp_path):
+    script = """
+        import resource
+        store = CheckpointStore(sys.argv[1])
+        save(store, 1, random_state(2000))
+        store.wait()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        save(store, 2, random_state(1_000_000))
+        try:
+            store.close()
+        except UserError as error:
+            print(error)
+    """
+    process = start(script, tmp_path)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert f"Step 2 could not be saved to {tmp_path}/checkpoints: File too large" in out
+    assert "Traceback" not in err
+    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["1"]
+    with CheckpointStore(tmp_path) as store:
+        assert_same(store.restore(random_state(2000))[0], random_state(2000))
+
+
+def test_a_kill_in_the_middle_of_a_save_leaves_the_step_before(tmp_path):
+    script = """
+        store = CheckpointStore(sys.argv[1])
+        save(store, 1)
+        store.wait()
+        save(store, 2, random_state(20_000_000))
+        print("saving", flush=True)
+        store.wait()
+        print("saved", flush=True)
+    """
+    process = start(script, tmp_path)
+    assert process.stdout.readline() == "saving\n"
+    time.sleep(0.1)
+    process.send_signal(signal.SIGKILL)
+    out, _ = process.communicate(timeout=60)
+    assert "saved" not in out
+    with CheckpointStore(tmp_path) as store:
+        assert store.steps() == [1]
+        assert_same(store.restore(random_state(200))[0], random_state(200, seed=1))
+        save(store, 2)
+        store.wait()
+        assert_same(store.restore(random_state(200))[0], random_state(200, seed=2))
+    names = {path.name for path in (tmp_path / "checkpoints").iterdir()}
+    assert names == {"1", "2"}
+
+
+def test_every_file_of_a_step_is_on_its_list(store, tmp_path):
+    save(store, 1)
+    store.wait()
+    folder = tmp_path / "checkpoints" / "1"
+    files = {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
+    listed = json.loads((folder / "checksums.json").read_text())
+    assert files - listed.keys() == {"checksums.json"}

@@ -1,0 +1,90 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from transformer_jax.training.losses import smoothed_cross_entropy
+
+LOGITS = jnp.array([[0.0, 1.0, 2.0, 3.0]])
+TRUTH = jnp.array([3], jnp.int32)
+ONE = jnp.ones((1,))
+
+
+def loss_of(logits, truth=TRUTH, weights=ONE, **options):
+    options = {"label_smoothing": 0.1, "vocab_size": 4, **options}
+    return smoothed_cross_entropy(logits, truth, weights, **options)
+
+
+@pytest.mark.parametrize(
+    ("formula", "expected"), [("uniform", 0.590190), ("others", 0.640190)]
+)
+def test_each_formula_gives_its_value_worked_out_by_hand(formula, expected):
+    loss, nll, weight = loss_of(LOGITS, formula=formula)
+    np.testing.assert_allclose(loss, expected, atol=1e-6)
+    np.testing.assert_allclose(nll, 0.440190, atol=1e-6)
+    assert weight == 1
+
+
+def test_without_smoothing_the_loss_is_the_negative_log_likelihood():
+    loss, nll, _ = loss_of(LOGITS, label_smoothing=0.0)
+    np.testing.assert_allclose(loss, nll, atol=1e-7)
+
+
+@pytest.mark.parametrize("formula", ["uniform", "others"])
+def test_loss_and_gradient_are_those_of_the_written_out_targets(formula):
+    rng = np.random.default_rng(0)
+    logits = jnp.asarray(rng.standard_normal((2, 3, 7)), jnp.float32)
+    truth = jnp.asarray(rng.integers(0, 7, (2, 3)), jnp.int32)
+    weights = jnp.asarray(rng.integers(0, 2, (2, 3)), jnp.float32)
+    on_truth, elsewhere = {
+        "uniform": (0.8 + 0.2 / 7, 0.2 / 7),
+        "others": (0.8, 0.2 / 6),
+    }[formula]
+    targets = np.full((2, 3, 7), elsewhere)
+    for row in range(2):
+        for column in range(3):
+            targets[row, column, truth[row, column]] = on_truth
+
+    def expected(logits):
+        log_probs = jax.nn.log_softmax(logits)
+        return -jnp.sum(jnp.asarray(targets) * log_probs * weights[..., None])
+
+    def actual(logits):
+        options = {"label_smoothing": 0.2, "vocab_size": 7, "formula": formula}
+        return loss_of(logits, truth, weights, **options)[0]
+
+    np.testing.assert_allclose(actual(logits), expected(logits), rtol=1e-6)
+    np.testing.assert_allclose(
+        jax.grad(actual)(logits), jax.grad(expected)(logits), atol=1e-6
+    )
+
+
+def test_padded_columns_change_neither_loss_nor_gradient():
+    lowest = jnp.full((1, 3), jnp.finfo(jnp.float32).min)
+    wide = jnp.concatenate([LOGITS, lowest], axis=-1)
+    assert loss_of(wide) == loss_of(LOGITS)
+    gradient = jax.grad(lambda logits: loss_of(logits)[0])
+    np.testing.assert_allclose(gradient(wide)[:, :4], gradient(LOGITS), atol=1e-7)
+    np.testing.assert_array_equal(gradient(wide)[:, 4:], 0.0)
+
+
+def test_a_position_without_weight_has_no_loss_and_no_gradient_even_if_infinite():
+    logits = jnp.array(
+        [[0.0, 1.0, 2.0, 3.0], [0.0, 0.0, 0.0, jnp.finfo("float32").min]]
+    )
+    truth = jnp.array([3, 3], jnp.int32)
+    weights = jnp.array([1.0, 0.0])
+    (loss, nll, weight) = loss_of(logits, truth, weights, label_smoothing=0.0)
+    np.testing.assert_allclose([loss, nll, weight], [0.440190, 0.440190, 1], atol=1e-6)
+    gradient = jax.grad(lambda logits: loss_of(logits, truth, weights)[0])(logits)
+    assert np.isfinite(gradient).all()
+    np.testing.assert_array_equal(gradient[1], 0.0)
+
+
+def test_the_loss_is_float32_for_bfloat16_logits():
+    assert loss_of(LOGITS.astype(jnp.bfloat16))[0].dtype == jnp.float32
+
+
+def test_an_unknown_formula_is_refused():
+    with pytest.raises(ValueError, match="'pad'"):
+        loss_of(LOGITS, formula="pad")
