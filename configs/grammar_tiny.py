@@ -13,9 +13,10 @@ def get_config() -> ml_collections.ConfigDict:
     config = default.get_config()
     config.data.update(
         source="grammar",
-        vocab_size=1_500,
-        tokenizer_sentences=40_000,
-        tokens_per_batch=4_096,
+        vocab_size=2_000,
+        tokenizer_sentences=20_000,
+        tokens_per_batch=2_048,
+        max_batch_shapes=5,
         max_length=96,
     )
     config.model.update(
@@ -31,9 +32,9 @@ def get_config() -> ml_collections.ConfigDict:
         schedule="cosine",
         warmup_steps=200,
         peak_learning_rate=4e-3,
-        decay_steps=1_500,
+        decay_steps=1_600,
     )
-    config.training.update(num_steps=1_500, log_every_steps=25)
-    config.evaluation.update(every_steps=500, beam_size=1)
-    config.checkpoints.update(every_steps=500, every_minutes=0.0, keep_weights=2)
+    config.training.update(num_steps=1_600, log_every_steps=50)
+    config.evaluation.update(every_steps=400, beam_size=1)
+    config.checkpoints.update(every_steps=400, every_minutes=0.0, keep_weights=2)
     return config

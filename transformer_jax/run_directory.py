@@ -145,7 +145,8 @@ class RunDirectory:
             )
             raise UserError(
                 f"{self.root} keeps no {split} split, only "
-                f"{', '.join(splits) or 'none'}. Give --source and --reference files instead."
+                f"{', '.join(splits) or 'none'}. Give --source and --reference files "
+                "instead."
             )
         return read_lines(source_path), read_lines(target_path)
 

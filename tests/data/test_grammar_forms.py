@@ -208,6 +208,12 @@ GERMAN_VERBS = {
         "gelächelt",
         "haben",
     ),
+    ("feed", ""): (
+        "füttere füttert füttern",
+        "fütterte fütterte fütterten",
+        "gefüttert",
+        "haben",
+    ),
     ("read", ""): ("lese liest lesen", "las las lasen", "gelesen", "haben"),
     ("give", ""): ("gebe gibt geben", "gab gab gaben", "gegeben", "haben"),
     ("sleep", ""): ("schlafe schläft schlafen", "schlief schlief schliefen")

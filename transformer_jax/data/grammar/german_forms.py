@@ -127,11 +127,13 @@ def verb_forms(
 
 
 def _first_singular(infinitive: str, third: str) -> str:
-    """Return ich lese, ich lächle; wissen has weiß for both persons."""
+    """Return ich lese, lächle, füttere; wissen has weiß for both persons."""
     if not third.endswith("t"):
         return third
     if infinitive.endswith("eln"):
         return infinitive[:-3] + "le"
+    if infinitive.endswith("ern"):
+        return infinitive[:-1] + "e"
     return infinitive[:-2] + "e"
 
 
