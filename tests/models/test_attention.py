@@ -7,6 +7,7 @@ from tests.models import small
 from tests.reference import attention as reference
 from transformer_jax.models.attention import (
     MultiHeadAttention,
+    one_query_attention,
     scaled_dot_product_attention,
 )
 
@@ -43,6 +44,17 @@ def test_masked_attention_follows_the_equation():
     mask = np.random.default_rng(1).random((2, 1, 3, 11)) < 0.5
     mask[0, 0, 1] = False
     output, weights = scaled_dot_product_attention(query, key, value, mask)
+    expected_output, expected_weights = reference.attention(query, key, value, mask)
+    np.testing.assert_allclose(output, expected_output, atol=1e-5)
+    np.testing.assert_allclose(weights, expected_weights, atol=1e-6)
+
+
+@pytest.mark.parametrize("is_masked", [False, True])
+def test_one_query_by_itself_follows_the_equation(is_masked):
+    query, key, value = _inputs()
+    query = query[:, :1]
+    mask = np.random.default_rng(1).random((2, 1, 1, 11)) < 0.5 if is_masked else None
+    output, weights = one_query_attention(query, key, value, mask)
     expected_output, expected_weights = reference.attention(query, key, value, mask)
     np.testing.assert_allclose(output, expected_output, atol=1e-5)
     np.testing.assert_allclose(weights, expected_weights, atol=1e-6)
