@@ -2,36 +2,22 @@ import jax
 import numpy as np
 
 from tests.training.toy import make_batch
-from transformer_jax.models.configs import TransformerConfig
-from transformer_jax.models.transformer import Transformer, init_params
 from transformer_jax.training.objectives import translation_objective
 
 
-def test_sums_count_what_a_loop_over_the_tokens_counts():
-    config = TransformerConfig(
-        source_vocab_size=11,
-        target_vocab_size=11,
-        vocab_multiple=8,
-        num_encoder_layers=1,
-        num_decoder_layers=1,
-        d_model=6,
-        d_ff=10,
-        num_heads=2,
-    )
-    model, batch = Transformer(config), make_batch()
-    params = init_params(model, jax.random.key(0))
-    loss_fn = translation_objective(model, label_smoothing=0.1)
+def test_sums_count_what_a_loop_over_the_tokens_counts(tiny_model):
+    model, params = tiny_model
+    batch = make_batch()
+    loss_fn = jax.jit(translation_objective(model, label_smoothing=0.1))
     loss, (weight, sums) = loss_fn(params, batch, None)
-    logits = np.asarray(
-        model.apply(
-            {"params": params},
-            batch.source_tokens,
-            batch.decoder_input_tokens,
-            source_segments=batch.source_segments,
-            target_segments=batch.target_segments,
-        ),
-        np.float64,
-    )[..., :11]
+    logits = jax.jit(model.apply)(
+        {"params": params},
+        batch.source_tokens,
+        batch.decoder_input_tokens,
+        source_segments=batch.source_segments,
+        target_segments=batch.target_segments,
+    )
+    logits = np.asarray(logits, np.float64)[..., :11]
     nll = smoothed = correct = 0.0
     for row, column in zip(*np.nonzero(batch.loss_weights), strict=True):
         truth = batch.target_tokens[row, column]

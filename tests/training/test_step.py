@@ -8,9 +8,7 @@ import pytest
 
 from tests.training.toy import assert_same, make_batch, make_state, make_step, toy_loss
 from transformer_jax.errors import UserError
-from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.dropout import dropout_bits
-from transformer_jax.models.transformer import Transformer, init_params
 from transformer_jax.sharding.mesh import make_mesh, replicated, shard_batch
 from transformer_jax.training.objectives import translation_objective
 from transformer_jax.training.step import eval_step, gradients
@@ -19,24 +17,10 @@ RNG = jax.random.key(3)
 
 
 @pytest.fixture(scope="module")
-def model_loss():
-    """A Transformer that drops units everywhere, and its parameters."""
-    config = TransformerConfig(
-        source_vocab_size=11,
-        target_vocab_size=11,
-        vocab_multiple=8,
-        num_encoder_layers=1,
-        num_decoder_layers=1,
-        d_model=6,
-        d_ff=10,
-        num_heads=2,
-        dropout_rate=0.3,
-        attention_dropout_rate=0.2,
-        feed_forward_dropout_rate=0.2,
-    )
-    model = Transformer(config)
-    loss_fn = translation_objective(model, label_smoothing=0.1)
-    return loss_fn, init_params(model, jax.random.key(0))
+def model_loss(tiny_model):
+    """The translation objective of a Transformer with dropout, and its parameters."""
+    model, params = tiny_model
+    return translation_objective(model, label_smoothing=0.1), params
 
 
 def assert_close_by_norm(actual, expected):
@@ -52,8 +36,8 @@ def assert_close_by_norm(actual, expected):
         assert np.linalg.norm(got - wanted) <= bound, jax.tree_util.keystr(path)
 
 
-def model_gradients(model_loss, batch, num_micro_batches=1):
-    loss_fn, params = model_loss
+def gradients_of(loss_and_params, batch, num_micro_batches=1):
+    loss_fn, params = loss_and_params
     bits = dropout_bits(RNG, batch.target_tokens.shape[0])
     compute = functools.partial(
         gradients, loss_fn=loss_fn, num_micro_batches=num_micro_batches
@@ -61,30 +45,43 @@ def model_gradients(model_loss, batch, num_micro_batches=1):
     return jax.jit(compute)(params, batch, bits)
 
 
+def gradients_on(num_devices, loss_and_params, num_micro_batches=1):
+    """Compute the same gradients on several devices."""
+    loss_fn, params = loss_and_params
+    mesh = make_mesh(jax.devices()[:num_devices])
+    params = jax.device_put(params, replicated(mesh))
+    batch = shard_batch(make_batch(), mesh)
+    assert len(batch.target_tokens.addressable_shards) == num_devices
+    return gradients_of((loss_fn, params), batch, num_micro_batches)
+
+
 @pytest.fixture(scope="module")
 def whole(model_loss):
     """Gradient and sums of one large batch on one device."""
-    return model_gradients(model_loss, make_batch())
+    return gradients_of(model_loss, make_batch())
 
 
 def test_micro_batches_give_the_gradient_of_one_large_batch(model_loss, whole):
-    grads, sums = model_gradients(model_loss, make_batch(), num_micro_batches=4)
+    grads, sums = gradients_of(model_loss, make_batch(), num_micro_batches=4)
     assert_close_by_norm(grads, whole[0])
     for name, total in whole[1].items():
         np.testing.assert_allclose(sums[name], total, rtol=1e-6)
 
 
-@pytest.mark.parametrize(("num_devices", "num_micro_batches"), [(2, 1), (4, 2)])
-def test_devices_give_the_gradient_of_one(
-    model_loss, whole, num_devices, num_micro_batches
-):
-    loss_fn, params = model_loss
-    mesh = make_mesh(jax.devices()[:num_devices])
-    params = jax.device_put(params, replicated(mesh))
-    batch = shard_batch(make_batch(), mesh)
-    assert len(batch.target_tokens.addressable_shards) == num_devices
-    grads, _ = model_gradients((loss_fn, params), batch, num_micro_batches)
+def test_micro_batches_on_four_devices_give_the_gradient_of_one(model_loss, whole):
+    grads, _ = gradients_on(4, model_loss, num_micro_batches=2)
     assert_close_by_norm(grads, whole[0])
+
+
+@pytest.mark.parametrize("num_micro_batches", [1, 2])
+@pytest.mark.parametrize("num_devices", [1, 2, 4])
+def test_devices_and_micro_batches_in_any_number_give_the_same_gradient(
+    num_devices, num_micro_batches
+):
+    loss_and_params = toy_loss, make_state().params
+    expected, _ = gradients_of(loss_and_params, make_batch())
+    grads, _ = gradients_on(num_devices, loss_and_params, num_micro_batches)
+    assert_close_by_norm(grads, expected)
 
 
 @pytest.mark.parametrize("num_devices", [1, 2])
@@ -139,8 +136,10 @@ def test_the_schedule_reads_the_states_step_not_adams_counter():
 
 
 def test_each_step_has_dropout_of_its_own_and_repeats_it():
+    step = make_step(schedule=lambda step: 0.0 * step)
+
     def losses(rng):
-        state, step = make_state(), make_step(schedule=lambda step: 0.0 * step)
+        state = make_state()
         for _ in range(3):
             state, sums = step(state, make_batch(), rng)
             yield float(sums["loss"])
