@@ -253,6 +253,30 @@ def test_blocks_of_any_size_give_the_same_result():
     np.testing.assert_allclose(parts.log_probs, whole.log_probs, atol=1e-6)
 
 
+@pytest.mark.parametrize("search", [beam_search, greedy_search])
+def test_sentences_that_are_done_are_left_behind(search):
+    """Sixteen rows, of which 3, then 1 go on: rows 16, 4 and 1 are compiled."""
+    model, rows = RandomModel(seed=29, eos_bias=-30.0), []
+
+    def step(tokens, cache):
+        rows.append(tokens.shape[0])
+        return model(tokens, cache)
+
+    limits = np.array([3, 3, 9, 2, 1, 0, 13, 3, 3, 3, 6, 3, 3, 3, 3, 3])
+    beam = 1 if search is greedy_search else 3
+    cache = model.cache(beam, range(16))
+    parts = search(
+        step, cache, limits, settings(beam_size=beam, block_size=3), no_growth
+    )
+    assert set(rows) == {16, 4, 1}
+    chosen = settings(beam_size=beam, block_size=13)
+    whole = search(model, cache, limits, chosen, no_growth)
+    assert parts.lengths[:, 0].tolist() == limits.tolist()
+    for row in range(16):
+        assert outputs(parts, row) == outputs(whole, row)
+    np.testing.assert_allclose(parts.scores, whole.scores, atol=1e-5)
+
+
 def test_padding_begin_and_spare_rows_are_never_predicted():
     model = RandomModel(seed=19)
     model.bias[[PAD, BOS, VOCAB_SIZE, VOCAB_SIZE + 1]] = 50.0

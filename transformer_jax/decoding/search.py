@@ -215,10 +215,11 @@ def search(
 ) -> SearchResult:
     """Run `advance` until every sentence is done, in jitted blocks of steps.
 
-    Between two blocks the cache grows by `settings.block_size`, so that few shapes are
-    compiled, each once: a block is kept for every (step function, shapes, settings). To
-    give a step function new parameters without a new compilation, pass
-    `jax.tree_util.Partial(function, params)` with one and the same function.
+    Between two blocks the cache grows by `settings.block_size`, and once three quarters
+    of the rows are done the others go on without them: few shapes, each compiled once
+    for a step function and settings. To give a step function new parameters without a
+    new compilation, pass `jax.tree_util.Partial(function, params)`, always the same
+    function.
 
     Args:
       advance: one step of greedy or beam search.
@@ -233,16 +234,25 @@ def search(
         step_fn = jax.tree_util.Partial(step_fn)
     max_lengths = jnp.asarray(max_lengths, jnp.int32)
     state = _start(cache, max_lengths, settings=settings)
+    rows = np.arange(len(max_lengths))
+    found = []
     while True:
         state, is_open = _run_block(
             step_fn, state, max_lengths, advance=advance, settings=settings
         )
-        if not is_open:
-            break
+        is_open = np.asarray(is_open)
+        fewer = len(rows) // 4
+        if 0 < is_open.sum() <= fewer:
+            found.append((rows, jax.device_get(state.finished)))
+            # The open rows, and as many that are done as the fixed size has room for.
+            chosen = np.argsort(~is_open, kind="stable")[:fewer]
+            state, max_lengths = _take_rows(state, max_lengths, chosen)
+            rows = rows[chosen]
+        if not is_open.any():
+            found.append((rows, jax.device_get(state.finished)))
+            return _collect(found, settings)
         length = state.tokens.shape[-1] + settings.block_size
         state = _grow(state, length, grow_cache_fn, settings.pad_id)
-    best = jax.device_get(state.finished)
-    return SearchResult(best.tokens, best.log_probs, best.scores, best.lengths)
 
 
 @functools.partial(jax.jit, static_argnames="settings")
@@ -276,13 +286,17 @@ def _run_block(
     advance: AdvanceFn,
     settings: SearchSettings,
 ) -> tuple[SearchState, jax.Array]:
-    """Advance to the end of the token buffer or until no sentence is open."""
+    """Advance to the end of the token buffer or until no sentence is open.
+
+    Returns:
+      The state, and [batch] boolean: which sentences are open.
+    """
 
     def is_open(state: SearchState) -> jax.Array:
-        return jnp.any(state.log_probs > -jnp.inf)
+        return jnp.any(state.log_probs > -jnp.inf, axis=1)
 
     state = jax.lax.while_loop(
-        lambda state: (state.step < state.tokens.shape[-1]) & is_open(state),
+        lambda state: (state.step < state.tokens.shape[-1]) & jnp.any(is_open(state)),
         lambda state: advance(step_fn, state, max_lengths, settings),
         state,
     )
@@ -305,3 +319,46 @@ def _grow(
         tokens=pad(state.tokens),
         finished=dataclasses.replace(state.finished, tokens=pad(state.finished.tokens)),
     )
+
+
+@jax.jit
+def _take_rows(
+    state: SearchState, max_lengths: jax.Array, rows: jax.Array
+) -> tuple[SearchState, jax.Array]:
+    """Keep some of the sentences."""
+
+    def take(tree: Any) -> Any:
+        return jax.tree.map(lambda leaf: leaf[rows], tree)
+
+    cache = dataclasses.replace(
+        state.cache,
+        sentence=take(state.cache.sentence),
+        hypothesis=take(state.cache.hypothesis),
+    )
+    state = SearchState(
+        cache=cache,
+        step=state.step,
+        tokens=take(state.tokens),
+        log_probs=take(state.log_probs),
+        finished=take(state.finished),
+    )
+    return state, max_lengths[rows]
+
+
+def _collect(
+    found: list[tuple[np.ndarray, Hypotheses]], settings: SearchSettings
+) -> SearchResult:
+    """Put rows that were found at different times together; the later ones count."""
+    shape = (*found[0][1].lengths.shape, found[-1][1].tokens.shape[-1])
+    result = SearchResult(
+        tokens=np.full(shape, settings.pad_id, np.int32),
+        log_probs=np.empty(shape[:2], np.float32),
+        scores=np.empty(shape[:2], np.float32),
+        lengths=np.empty(shape[:2], np.int32),
+    )
+    for rows, finished in found:
+        result.tokens[rows, :, : finished.tokens.shape[-1]] = finished.tokens
+        result.log_probs[rows] = finished.log_probs
+        result.scores[rows] = finished.scores
+        result.lengths[rows] = finished.lengths
+    return result
