@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import tempfile
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ["XLA_FLAGS"] = (
@@ -12,6 +13,10 @@ import jax  # noqa: E402 (the flags above must be set first)
 import pytest  # noqa: E402
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
+# Tests build the same small programs again and again; each is compiled once.
+_CACHE = tempfile.TemporaryDirectory(prefix="xla_cache_")
+jax.config.update("jax_compilation_cache_dir", _CACHE.name)
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 

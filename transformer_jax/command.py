@@ -44,8 +44,7 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """Add which weights of a run to use, and how to search with them."""
     parser.add_argument(
         "--checkpoint",
-        default="best",
-        help="best (by validation score), last, or a number of steps",
+        help="best (by validation score; the default), last, or a number of steps",
     )
     parser.add_argument(
         "--average",

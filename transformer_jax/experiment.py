@@ -321,13 +321,14 @@ class TrainedRun:
 
 
 def load_run(
-    workdir: str | os.PathLike[str], checkpoint: str = "best", average: int = 0
+    workdir: str | os.PathLike[str], checkpoint: str | None = None, average: int = 0
 ) -> TrainedRun:
     """Open a run to translate with it.
 
     Args:
       workdir: the run.
-      checkpoint: "best" by validation score, "last", or a number of steps.
+      checkpoint: "best" by validation score, "last", or a number of steps; None: the
+        best, or the last where none has a score yet.
       average: use the mean of this many last weights instead; 0: one checkpoint.
 
     Raises:
@@ -343,6 +344,8 @@ def load_run(
             mean = average_last(store, average, abstract)
             params, steps = mean.params, mean.steps
         else:
+            if checkpoint is None:
+                checkpoint = "last" if store.best_step() is None else "best"
             which = _which(checkpoint)
             steps = (store.resolve(which),)
             params = store.restore_params(which, abstract)

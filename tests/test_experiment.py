@@ -1,0 +1,213 @@
+import json
+import pathlib
+import shutil
+
+import jax
+import numpy as np
+import pytest
+
+from tests.tiny_run import tiny_config, write_text
+from transformer_jax import experiment
+from transformer_jax.errors import UserError
+from transformer_jax.evaluation.bleu import score
+from transformer_jax.training.checkpoints import CheckpointStore
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    return write_text(tmp_path_factory.mktemp("text"))
+
+
+@pytest.fixture(scope="module")
+def run(text: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A finished run of four steps; tests copy it before they change it."""
+    workdir = tmp_path_factory.mktemp("runs") / "unbroken"
+    experiment.train(tiny_config(text), workdir)
+    return workdir
+
+
+def _params(workdir: pathlib.Path, step: int) -> dict[str, np.ndarray]:
+    run = experiment.load_run(workdir, str(step))
+    leaves = jax.tree_util.tree_leaves_with_path(run.params)
+    return {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in leaves}
+
+
+def _assert_equal_runs(ours: pathlib.Path, theirs: pathlib.Path, step: int) -> None:
+    left, right = _params(ours, step), _params(theirs, step)
+    assert left.keys() == right.keys()
+    for name, values in left.items():
+        np.testing.assert_array_equal(values, right[name], err_msg=name)
+
+
+def test_a_run_that_goes_on_ends_bit_for_bit_where_the_unbroken_one_ends(
+    text, run, tmp_path
+):
+    workdir = tmp_path / "broken"
+    experiment.train(tiny_config(text, num_steps=2), workdir)
+    experiment.train(tiny_config(text, num_steps=4), workdir)
+    _assert_equal_runs(workdir, run, 4)
+    # Loss and learning rate too; times differ.
+    rows = [
+        [json.loads(line) for line in (path / "metrics.jsonl").open()]
+        for path in (workdir, run)
+    ]
+    for name in ("step", "train/loss", "train/learning_rate"):
+        assert [row[name] for row in rows[0]] == [row[name] for row in rows[1]]
+
+
+def test_a_finished_run_says_so_and_trains_no_further(text, run, caplog):
+    caplog.set_level("INFO", logger="transformer_jax")
+    before = (run / "metrics.jsonl").read_text()
+    experiment.train(tiny_config(text), run)
+    assert "finished: 4 of 4 steps" in caplog.text
+    assert (run / "metrics.jsonl").read_text() == before
+
+
+def test_a_run_needs_nothing_but_its_directory(text, run, tmp_path):
+    moved = shutil.copytree(run, tmp_path / "elsewhere")
+    config = json.loads((moved / "config.json").read_text())
+    config["data"]["directory"] = "/nowhere"
+    (moved / "config.json").write_text(json.dumps(config))
+    shutil.rmtree(moved / "tokens")
+    shutil.rmtree(moved / "checkpoints")
+    lines = ["The dog sleeps.", "", "A cat has slept."]
+    translations = experiment.load_run(moved).translator().translate(lines)
+    assert len(translations) == 3
+    assert translations[1].text == ""
+    assert experiment.load_run(moved).directory.read_split("test")[0] == (
+        (text / "test.en").read_text().splitlines()
+    )
+
+
+def test_validation_scores_equal_translating_and_scoring_by_hand(run):
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").open()]
+    logged = {row["step"]: row for row in rows if "validation/chrf" in row}
+    assert logged.keys() == {2, 4}
+    for step, row in logged.items():
+        trained = experiment.load_run(run, str(step))
+        sources, references = trained.directory.read_split("validation")
+        lines = trained.translator(beam_size=1).translate(sources)
+        scores = score([line.text for line in lines], references, "de")
+        assert scores.sacrebleu == pytest.approx(row["validation/sacrebleu"], abs=0.01)
+        assert scores.chrf == pytest.approx(row["validation/chrf"], abs=0.01)
+
+
+def test_another_result_is_refused_and_the_fields_are_named(text, run):
+    config = tiny_config(text)
+    config.seed = 7
+    config.model.dropout_rate = 0.25
+    with pytest.raises(UserError) as error:
+        experiment.train(config, run)
+    assert "config.seed: 0 before, 7 now" in str(error.value)
+    assert "config.model.dropout_rate: 0.1 before, 0.25 now" in str(error.value)
+
+
+def test_fields_that_leave_the_result_alone_may_change(text, run, tmp_path, caplog):
+    caplog.set_level("INFO", logger="transformer_jax")
+    workdir = shutil.copytree(run, tmp_path / "run")
+    config = tiny_config(text, num_steps=5)
+    config.checkpoints.every_steps = 1
+    config.training.num_micro_batches = 2
+    experiment.train(config, workdir)
+    assert "config.training.num_steps: 4 before, 5 now" in caplog.text
+    assert experiment.load_run(workdir, "last").steps == (5,)
+
+
+def test_other_text_under_the_same_names_is_refused(text, run, tmp_path):
+    other = shutil.copytree(text, tmp_path / "text")
+    with (other / "train.de").open("a") as file:
+        file.write("Noch ein Satz.\n")
+    with (other / "train.en").open("a") as file:
+        file.write("One more sentence.\n")
+    workdir = shutil.copytree(run, tmp_path / "run")
+    with pytest.raises(UserError, match="another train"):
+        experiment.train(tiny_config(other, num_steps=5), workdir)
+
+
+def test_text_may_move(text, run, tmp_path):
+    other = shutil.copytree(text, tmp_path / "text")
+    workdir = shutil.copytree(run, tmp_path / "run")
+    experiment.train(tiny_config(other, num_steps=5), workdir)
+    assert experiment.load_run(workdir, "last").steps == (5,)
+
+
+def test_training_can_start_from_the_weights_of_another_run(text, run, tmp_path):
+    config = tiny_config(text, num_steps=1)
+    config.training.init_from = str(run)
+    config.optimizer.learning_rate_factor = 0.0
+    experiment.train(config, tmp_path / "run")
+    best = experiment.load_run(run).steps[0]
+    ours, theirs = _params(tmp_path / "run", 1), _params(run, best)
+    for name, values in theirs.items():
+        np.testing.assert_array_equal(ours[name], values, err_msg=name)
+
+
+def test_the_mean_of_checkpoints_is_over_those_named(run):
+    average = experiment.load_run(run, average=2)
+    assert average.steps == (2, 4)
+    both = [_params(run, step) for step in average.steps]
+    leaves = jax.tree_util.tree_leaves_with_path(average.params)
+    for path, mean in leaves:
+        name = jax.tree_util.keystr(path)
+        np.testing.assert_allclose(mean, (both[0][name] + both[1][name]) / 2, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("workdir", "checkpoint", "message"),
+    [
+        ("run", "3", "the steps 2, 4, but not 3"),
+        ("run", "newest", "neither best, last nor a number"),
+        ("missing", "best", "is not a run"),
+    ],
+)
+def test_a_missing_checkpoint_is_said(run, workdir, checkpoint, message):
+    place = run if workdir == "run" else run / "missing"
+    with pytest.raises(UserError, match=message):
+        experiment.load_run(place, checkpoint)
+
+
+def test_a_run_without_checkpoint_is_said(run, tmp_path):
+    workdir = shutil.copytree(run, tmp_path / "run")
+    shutil.rmtree(workdir / "parameters")
+    with pytest.raises(UserError, match="There is no checkpoint"):
+        experiment.load_run(workdir)
+
+
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(text, run, tmp_path, caplog):
+    workdir = shutil.copytree(run, tmp_path / "run")
+    victim = max(
+        (path for path in (workdir / "checkpoints/4").rglob("*") if path.is_file()),
+        key=lambda path: path.stat().st_size,
+    )
+    victim.write_bytes(victim.read_bytes()[:-1])
+    with CheckpointStore(workdir) as store:
+        assert store.steps() == [2, 4]
+    experiment.train(tiny_config(text, num_steps=5), workdir)
+    assert "checkpoints/4" in caplog.text
+    unbroken = shutil.copytree(run, tmp_path / "unbroken")
+    experiment.train(tiny_config(text, num_steps=5), unbroken)
+    _assert_equal_runs(workdir, unbroken, 5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model.name": "transfomer"}, "not a model"),
+        ({"model.num_heads": 5}, "d_k"),
+        ({"data.source": "web"}, "not a source"),
+        ({"data.vocab_size": 30_000}, "30000"),
+        ({"data.train_source": "train.fr"}, "no file"),
+        ({"data.train_source": ""}, "config.data.train_source is empty"),
+        ({"optimizer.schedule": "cosinus"}, "schedule"),
+        ({"sharding.data": 9}, "there are 8 devices"),
+        ({"sharding.data": 3}, "3"),
+    ],
+)
+def test_a_config_that_cannot_work_says_what_to_change(
+    text, tmp_path, changes, message
+):
+    config = tiny_config(text)
+    for name, value in changes.items():
+        config.update_from_flattened_dict({name: value})
+    with pytest.raises(UserError, match=message):
+        experiment.train(config, tmp_path / "run")
