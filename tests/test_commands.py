@@ -1,0 +1,136 @@
+"""Commands as a person runs them: output, messages, exit codes."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from tests.tiny_run import tiny_config, write_text
+from transformer_jax import experiment
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    directory = tmp_path_factory.mktemp("commands")
+    text = write_text(directory / "text")
+    experiment.train(tiny_config(text, num_steps=1), directory / "run")
+    return directory / "run"
+
+
+def _run(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        cwd=ROOT,
+        env=os.environ | {"XLA_FLAGS": ""},
+    )
+
+
+def _error(result: subprocess.CompletedProcess[bytes], code: int = 1) -> str:
+    """Return what a failed command says, after making sure it says it well."""
+    message = result.stderr.decode()
+    assert result.returncode == code, message
+    assert "Traceback" not in message
+    assert result.stdout == b""
+    return message
+
+
+def test_translate_writes_one_line_for_each_line_whatever_it_holds(run):
+    lines = [
+        "The dog sleeps.".encode(),
+        b"",
+        b"   ",
+        "one\u2028line\u0085still".encode(),
+        b"carriage return\r",
+        b"a\x00b",
+        "Grüße, 世界 🙂".encode(),
+        b"word " * 200,
+        b"no end of line",
+    ]
+    result = _run(
+        "-m", "transformer_jax.translate", "--workdir", run, stdin=b"\n".join(lines)
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.count(b"\n") == len(lines)
+    translations = result.stdout.decode().split("\n")
+    assert translations[1] == translations[2] == ""
+    assert "line 8" in result.stderr.decode()
+
+
+def test_translate_names_a_line_that_is_not_utf8(run):
+    arguments = "-m", "transformer_jax.translate", "--workdir", run
+    message = _error(_run(*arguments, stdin=b"fine\nGr\xfc\xdfe\n"))
+    assert "standard input, line 2" in message
+
+
+def test_evaluating_a_run_prints_one_object_and_keeps_it(run):
+    result = _run("evaluate.py", "--workdir", run, "--format", "json")
+    assert result.returncode == 0, result.stderr
+    printed = json.loads(result.stdout)
+    assert printed["num_sentences"] == 7
+    (path,) = (run / "evaluation").glob("test.step-1.beam2.json")
+    kept = json.loads(path.read_text())
+    assert kept.items() >= printed.items()
+    assert kept["produced_by"]["checkpoint_steps"] == [1]
+    assert kept["produced_by"]["beam_size"] == 2
+    assert kept["produced_by"]["alpha"] == 0.6
+    assert len(path.with_suffix(".txt").read_text().splitlines()) == 7
+
+
+def test_finished_translations_are_scored_without_a_model(test_data):
+    expected = json.loads((test_data / "bleu/expected.json").read_text())
+    arguments = (
+        *("evaluate.py", "--format", "json", "--target_language", "de"),
+        *("--hypothesis", test_data / "bleu/hypothesis.de"),
+        *("--reference", test_data / "bleu/reference.de"),
+    )
+    scores = json.loads(_run(*arguments).stdout)
+    for key in ("sacrebleu", "chrf", "paper_bleu", "tokenised_lowercase_bleu"):
+        assert scores[key] == pytest.approx(expected[key], abs=0.01)
+    assert scores["num_sentences"] == expected["num_sentences"]
+    assert scores["sacrebleu_signature"].startswith(expected["sacrebleu_signature"])
+
+
+def test_files_of_unequal_length_are_not_scored(tmp_path):
+    (tmp_path / "h").write_text("Ein Satz.\n")
+    (tmp_path / "r").write_text("Ein Satz.\nNoch einer.\n")
+    arguments = "--hypothesis", tmp_path / "h", "--reference", tmp_path / "r"
+    message = _error(_run("evaluate.py", *arguments, "--target_language", "de"))
+    assert "1" in message and "2" in message
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (["--config.model.d_modell=3"], ["no field d_modell", "d_model?"]),
+        (["--config=configs/grammar_tini.py"], ["grammar_tini.py", "configs/"]),
+        (["--config.data.directory=/nowhere"], ["/nowhere/train.en"]),
+    ],
+)
+def test_a_config_that_cannot_be_used_ends_with_a_message(tmp_path, changes, words):
+    command = ["--config=configs/own_text.py", f"--workdir={tmp_path / 'run'}"]
+    message = _error(_run("train.py", *command, *changes))
+    for word in words:
+        assert word in message
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train.py"],
+        ["train.py", "--config=configs/default.py", "--wrkdir=x"],
+        ["train.py", "--config=configs/default.py", "--workdir=x", "surplus"],
+        ["train.py", "--config=configs/default.py", "--config.seed=one"],
+        ["evaluate.py"],
+        ["evaluate.py", "--hypothesis", "h"],
+        ["-m", "transformer_jax.translate"],
+    ],
+)
+def test_wrong_usage_exits_with_2(arguments):
+    assert "usage" in _error(_run(*arguments), code=2).lower()
