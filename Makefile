@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 QUICKSTART := runs/quickstart
 
+# Huge pages, where the C library has them, spare a fifth of the time of a step on a CPU.
+export GLIBC_TUNABLES ?= glibc.malloc.hugetlb=1
+
 .PHONY: help install quickstart test test-slow lint format clean
 
 help:  ## Say what can be made.
@@ -28,10 +31,10 @@ quickstart: $(INSTALLED)  ## Train on the built-in corpus, translate, score and 
 	  --output $(QUICKSTART)/curves.png
 
 test: $(INSTALLED)  ## Run the test suite, without the slow ones.
-	$(BIN)/python -m pytest -m "not slow" -n 2
+	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile
 
 test-slow: $(INSTALLED)  ## Run the tests that take longer.
-	$(BIN)/python -m pytest -m slow -n 2
+	$(BIN)/python -m pytest -m slow -n 2 --dist loadfile
 
 lint: $(INSTALLED)  ## Check style and types.
 	$(BIN)/ruff check .

@@ -43,7 +43,7 @@ def _error(result: subprocess.CompletedProcess[bytes], code: int = 1) -> str:
 
 def test_translate_writes_one_line_for_each_line_whatever_it_holds(run):
     lines = [
-        "The dog sleeps.".encode(),
+        b"The dog sleeps.",
         b"",
         b"   ",
         "one\u2028line\u0085still".encode(),

@@ -155,8 +155,7 @@ class Translator:
         pieces = [piece for pieces in pieces_of_line for piece in pieces]
         candidates = iter(self._translate_pieces(pieces, progress))
         return [
-            self._join([next(candidates) for _ in pieces], line_number)
-            for line_number, pieces in enumerate(pieces_of_line, start=1)
+            self._join([next(candidates) for _ in pieces]) for pieces in pieces_of_line
         ]
 
     def _cut_into_pieces(self, lines: Sequence[str]) -> list[list[list[int]]]:
@@ -260,9 +259,7 @@ class Translator:
             rows.append(tuple(by_text.values()))
         return rows
 
-    def _join(
-        self, pieces: list[tuple[Candidate, ...]], line_number: int
-    ) -> Translation:
+    def _join(self, pieces: list[tuple[Candidate, ...]]) -> Translation:
         """Put the pieces of a line together again."""
         if not pieces:
             return Translation("", (Candidate("", 0.0, 0.0),))
@@ -277,7 +274,7 @@ class Translator:
             for same_rank in zip(*pieces, strict=False)
         )
         warning = (
-            f"line {line_number} has more than {self.settings.max_source_length - 1} "
+            f"more than {self.settings.max_source_length - 1} "
             f"tokens, the model's limit; it was translated in {len(pieces)} pieces."
         )
         return Translation(candidates[0].text, candidates, (warning,))
