@@ -13,7 +13,7 @@ def get_config() -> ml_collections.ConfigDict:
     config = default.get_config()
     config.data.update(
         source="grammar",
-        vocab_size=2_000,
+        vocab_size=3_500,
         tokenizer_sentences=20_000,
         tokens_per_batch=2_048,
         max_batch_shapes=5,
