@@ -3,8 +3,8 @@
 python -m benchmarks.train_step
 
 Runs itself in turns as a child, with `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` and
-without, so that a noisy machine is noisy for both. Prints processor and wall seconds per
-step, the median over the turns.
+without, so that a noisy machine is noisy for both. Prints processor and wall seconds
+per step, the median over the turns.
 """
 
 import argparse
