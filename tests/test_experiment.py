@@ -113,6 +113,22 @@ def test_fields_that_leave_the_result_alone_may_change(text, run, tmp_path, capl
     assert experiment.load_run(workdir, "last").steps == (5,)
 
 
+def test_what_failed_before_training_may_be_put_right_in_the_same_place(text, tmp_path):
+    config = tiny_config(text, num_steps=1)
+    config.data.validation_source = "missing.en"
+    with pytest.raises(UserError, match="missing.en"):
+        experiment.train(config, tmp_path / "run")
+    config = tiny_config(text, num_steps=1)
+    config.model.num_heads = 5
+    config.data.vocab_size = 340
+    with pytest.raises(UserError, match="d_k"):
+        experiment.train(config, tmp_path / "run")
+    config.model.num_heads = 4
+    experiment.train(config, tmp_path / "run")
+    run = experiment.load_run(tmp_path / "run")
+    assert run.source_tokenizer.vocab_size == 340
+
+
 def test_other_text_under_the_same_names_is_refused(text, run, tmp_path):
     other = shutil.copytree(text, tmp_path / "text")
     with (other / "train.de").open("a") as file:

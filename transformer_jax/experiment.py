@@ -123,6 +123,7 @@ def _train(
         )
         return put_ahead(batches, mesh)
 
+    directory.write_config(config)
     with metrics.MetricWriters(
         [
             metrics.JsonLinesWriter(directory.metrics_path, start_step),

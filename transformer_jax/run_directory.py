@@ -15,6 +15,7 @@ RUN/evaluation/        scores, and the translations that were scored
 import json
 import os
 import pathlib
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -77,8 +78,16 @@ class RunDirectory:
             )
         return ml_collections.ConfigDict(json.loads(self.config_path.read_text()))
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether anything was trained here; what was only prepared may be made anew."""
+        folders = (self.root / "checkpoints", self.root / "parameters")
+        return self.config_path.exists() and any(
+            path.name.isdigit() for folder in folders for path in folder.glob("*")
+        )
+
     def claim(self, config: ml_collections.ConfigDict) -> list[str]:
-        """Take the directory for `config`, or go on with the same run.
+        """Take the directory for `config`, or make sure that its run may go on.
 
         Returns:
           One line for each field that differs from before and may.
@@ -86,12 +95,16 @@ class RunDirectory:
         Raises:
           UserError: if the directory holds a run with another result.
         """
-        changes: list[str] = []
-        if self.config_path.exists():
-            changes = _compare(self.read_config(), config, self.root)
-        self.root.mkdir(parents=True, exist_ok=True)
+        if self.is_begun:
+            return _compare(self.read_config(), config, self.root)
+        for path in (self.config_path, self.data_path, self.tokenizer_path):
+            path.unlink(missing_ok=True)
+        shutil.rmtree(self.text, ignore_errors=True)
+        return []
+
+    def write_config(self, config: ml_collections.ConfigDict) -> None:
+        """Write every field down, once all that it names has been found good."""
         write_json(self.config_path, json.loads(config.to_json()))
-        return changes
 
     def check_data(self, fingerprints: Mapping[str, str]) -> None:
         """Write down what text and tokenizers the run uses, or compare with before.

@@ -1,0 +1,71 @@
+import importlib
+import pathlib
+import types
+
+import jax
+import pytest
+
+from configs import default
+from transformer_jax import experiment
+from transformer_jax.models.transformer import init_params
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+NAMES = sorted(
+    ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for path in (ROOT / "configs").rglob("*.py")
+    if path.name != "__init__.py"
+)
+
+# Worked out by hand. One layer of width d with inner width f has, without biases in
+# attention: 4 d^2 for each attention, 2 d f + f + d for the feed-forward, 2 d for each
+# norm; two and three sub-layers in the encoder and the decoder; V d for the table; with
+# pre-norm two norms more.
+NUM_PARAMS = {
+    "configs.default": 63_045_632,
+    "configs.grammar_tiny": 1_107_968,
+    "configs.multi30k_tiny": 1_831_424,
+    "configs.own_text": 52_293_632,
+}
+
+
+def _fields(tree, prefix=""):
+    for name, value in tree.items():
+        yield prefix + name
+        if hasattr(value, "items"):
+            yield from _fields(value, f"{prefix}{name}.")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_config_builds_with_the_number_of_parameters_worked_out(name):
+    config = importlib.import_module(name).get_config()
+    vocabulary = types.SimpleNamespace(vocab_size=config.data.vocab_size)
+    model = experiment.build_model(config.model, vocabulary, vocabulary)
+    params = jax.eval_shape(lambda: init_params(model, jax.random.key(0)))
+    assert experiment.count_params(params) == NUM_PARAMS[name]
+    experiment.build_optimizer(config.optimizer)
+    experiment.build_schedule(config)
+    experiment.loop_settings(config)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_config_has_the_fields_of_the_default_and_no_others(name):
+    config = importlib.import_module(name).get_config()
+    assert config.is_locked
+    assert set(_fields(config)) == set(_fields(default.get_config()))
+
+
+def test_the_default_is_the_paper():
+    config = default.get_config()
+    assert config.model.norm_position == "post"
+    assert config.model.activation == "relu"
+    assert config.model.tied_embeddings == "all"
+    assert (config.optimizer.beta1, config.optimizer.beta2) == (0.9, 0.98)
+    assert config.optimizer.epsilon == 1e-9
+    assert config.optimizer.warmup_steps == 4000
+    assert config.training.label_smoothing == 0.1
+    assert config.decoding.beam_size == 4
+    assert config.decoding.alpha == 0.6
+    assert config.decoding.max_extra_length == 50
+    assert float(experiment.build_schedule(config)(3999)) == pytest.approx(
+        6.9877e-4, rel=1e-4
+    )
