@@ -80,7 +80,7 @@ class RunDirectory:
 
     @property
     def is_begun(self) -> bool:
-        """Whether anything was trained here; what was only prepared may be made anew."""
+        """Whether anything was trained here, rather than only prepared."""
         folders = (self.root / "checkpoints", self.root / "parameters")
         return self.config_path.exists() and any(
             path.name.isdigit() for folder in folders for path in folder.glob("*")
