@@ -3,12 +3,8 @@ import collections
 import numpy as np
 import pytest
 
-from transformer_jax.data.batch_plan import (
-    BatchPlan,
-    BatchShape,
-    PlannedBatch,
-    choose_shapes,
-)
+from transformer_jax.data.batch_plan import BatchPlan, PlannedBatch
+from transformer_jax.data.batch_shapes import BatchShape, choose_shapes
 from transformer_jax.data.sources.text_files import TextFilePairs
 from transformer_jax.data.token_cache import build_token_cache
 from transformer_jax.data.tokenizer import Tokenizer, sample_sentences, train_tokenizer

@@ -9,6 +9,7 @@ from transformer_jax.data.batch_shapes import (
     choose_promotions,
     choose_shapes,
 )
+from transformer_jax.errors import UserError
 
 
 def _lengths(count, seed=0):
@@ -121,3 +122,10 @@ def _best_of_all(shapes, counts):
             positions += batches * rows * (source + target)
         best = min(best, positions)
     return best
+
+
+@pytest.mark.parametrize("field", ["tokens_per_batch", "max_shapes", "row_multiple"])
+def test_numbers_below_one_make_no_shapes(field):
+    settings = {"tokens_per_batch": 100, "max_shapes": 2, "row_multiple": 4}
+    with pytest.raises(UserError, match="Give 1 or more of each"):
+        choose_shapes(*_lengths(10), **settings | {field: 0})

@@ -10,6 +10,7 @@ from transformer_jax.data.grammar.german_forms import HABEN, WERDEN
 from transformer_jax.data.grammar.phenomena import PHENOMENA, phenomenon_examples
 from transformer_jax.data.grammar.splits import MAX_WORDS, MAX_WORDS_LONG, split_of
 from transformer_jax.data.sources.grammar import GrammarPairs
+from transformer_jax.errors import UserError
 
 SPLITS = ("train", "validation", "test", "long")
 
@@ -111,6 +112,8 @@ def test_the_fingerprint_tells_corpora_apart():
 def test_wrong_arguments_are_errors():
     with pytest.raises(ValueError, match="no split 'dev'"):
         GrammarPairs("dev", 5)
+    with pytest.raises(UserError, match="0 pairs of its test split"):
+        GrammarPairs("test", 0)
     with pytest.raises(IndexError):
         GrammarPairs("train", 5)[5]
 

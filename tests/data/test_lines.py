@@ -1,5 +1,6 @@
 import gzip
 import io
+import os
 
 import pytest
 
@@ -46,6 +47,17 @@ def test_gzip_is_read_by_content_and_over_several_members(tmp_path):
     path = tmp_path / "no_suffix"
     path.write_bytes(gzip.compress(b"a\nb") + gzip.compress(b"c\n"))
     assert read_lines(path) == ["a", "bc"]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_pipe_loses_no_line(pack):
+    read_end, write_end = os.pipe()
+    with open(write_end, "wb") as pipe:
+        pipe.write(pack(b"a\n" * 3000))
+    try:
+        assert read_lines(f"/dev/fd/{read_end}") == ["a"] * 3000
+    finally:
+        os.close(read_end)
 
 
 def test_a_line_that_is_not_utf8_is_named():

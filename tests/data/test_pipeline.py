@@ -7,12 +7,8 @@ import numpy as np
 import pytest
 
 from transformer_jax.data.batch import SpecialIds
-from transformer_jax.data.batch_plan import (
-    BatchPlan,
-    BatchShape,
-    PlannedBatch,
-    choose_shapes,
-)
+from transformer_jax.data.batch_plan import BatchPlan, PlannedBatch
+from transformer_jax.data.batch_shapes import BatchShape, choose_shapes
 from transformer_jax.data.pipeline import assemble, evaluation_batches, make_batches
 from transformer_jax.data.token_cache import build_token_cache
 
@@ -159,7 +155,8 @@ def test_grain_reads_ahead_in_a_program_without_absl_flags(cache):
     """Grain's own flags are not parsed outside `absl.app.run`."""
     program = f"""
 from transformer_jax.data.batch import SpecialIds
-from transformer_jax.data.batch_plan import BatchPlan, choose_shapes
+from transformer_jax.data.batch_plan import BatchPlan
+from transformer_jax.data.batch_shapes import choose_shapes
 from transformer_jax.data.pipeline import make_batches
 from transformer_jax.data.token_cache import TokenCache
 cache = TokenCache({str(cache.directory)!r})

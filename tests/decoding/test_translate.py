@@ -215,7 +215,7 @@ def test_shapes_are_few_whatever_the_lines(params):
 def test_progress_counts_the_sentences_done(translator):
     done = []
     translator.translate(LINES, progress=done.append)
-    assert done == sorted(done) and done[-1] == 8  # the two empty lines need no search
+    assert sum(done) == 8  # the two empty lines need no search
 
 
 def test_a_second_limit_bounds_every_output(params):
