@@ -6,6 +6,7 @@ others, which shifts one side of a parallel text against the other.
 
 import contextlib
 import gzip
+import io
 import os
 import pathlib
 import zlib
@@ -67,7 +68,7 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         )
     try:
         with path.open("rb") as file:
-            if not is_gzip(path):
+            if not _holds_gzip(path, file):
                 yield file
                 return
             with gzip.GzipFile(fileobj=file) as unpacked:
@@ -92,7 +93,15 @@ def is_gzip(path: str | os.PathLike[str]) -> bool:
     """Tell by name or by content whether a file is compressed."""
     path = pathlib.Path(path)
     with path.open("rb") as file:
-        return path.suffix == ".gz" or file.read(2) == _GZIP_MAGIC
+        return _holds_gzip(path, file)
+
+
+def _holds_gzip(path: pathlib.Path, file: io.BufferedReader) -> bool:
+    """Do `is_gzip` for an open file, and leave all of it to be read.
+
+    A pipe can be read once only: what a second opening takes is lost.
+    """
+    return path.suffix == ".gz" or file.peek(2).startswith(_GZIP_MAGIC)
 
 
 def not_utf8(path: str, line_number: int, error: UnicodeDecodeError) -> UserError:
