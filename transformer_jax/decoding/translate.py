@@ -149,7 +149,7 @@ class Translator:
 
         Args:
           lines: any text.
-          progress: called after each batch with the number of sentences done so far.
+          progress: called after each batch with the number of sentences in it.
         """
         pieces_of_line = self._cut_into_pieces(lines)
         pieces = [piece for pieces in pieces_of_line for piece in pieces]
@@ -183,7 +183,7 @@ class Translator:
             result = self._search([pieces[i] for i in chosen], num_rows, source_length)
             candidates.update(zip(chosen, self._read_result(result), strict=False))
             if progress is not None:
-                progress(len(candidates))
+                progress(len(chosen))
         return [candidates[i] for i in range(len(pieces))]
 
     def _plan_batches(
