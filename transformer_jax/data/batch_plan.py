@@ -16,12 +16,9 @@ import numpy as np
 from transformer_jax.data.batch_shapes import (
     BatchShape,
     assign_shapes,
+    by_cost,
     choose_promotions,
-    choose_shapes,
-    shape_cost,
 )
-
-__all__ = ["BatchPlan", "BatchShape", "PlannedBatch", "choose_shapes"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +86,7 @@ class BatchPlan:
           seed: of the order of pairs and batches.
         """
         # A shape that holds another has the larger sum, so leftovers always move right.
-        self.shapes = tuple(sorted(shapes, key=lambda s: (shape_cost(s), s)))
+        self.shapes = tuple(sorted(shapes, key=by_cost))
         self._seed = seed
         self._tokens = (
             int(source_lengths.sum()) + len(source_lengths),

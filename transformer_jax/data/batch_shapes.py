@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from transformer_jax.errors import UserError
+
 # How far a bound is moved at a time while looking for better ones.
 _STRIDES = (1, 3, 9, 27)
 
@@ -29,7 +31,7 @@ def shape_cost(shape: BatchShape) -> int:
     return shape.source_length + shape.target_length
 
 
-def _by_cost(shape: BatchShape) -> tuple[int, BatchShape]:
+def by_cost(shape: BatchShape) -> tuple[int, BatchShape]:
     """Order shapes so that one that holds another comes after it."""
     return shape_cost(shape), shape
 
@@ -59,7 +61,15 @@ def choose_shapes(
     Returns:
       The shapes from cheap to expensive; the last holds the longest sentence of both
       sides.
+
+    Raises:
+      UserError: if one of the numbers is below 1.
     """
+    if min(tokens_per_batch, max_shapes, row_multiple) < 1:
+        raise UserError(
+            f"Batches of {tokens_per_batch} tokens in {max_shapes} shapes, whose rows "
+            f"are a multiple of {row_multiple}, cannot be made. Give 1 or more of each."
+        )
     # Only the distinct pairs of lengths matter, and they are few.
     width = int(target_lengths.max()) + 1
     codes = source_lengths.astype(np.int64) * width + target_lengths
@@ -73,7 +83,7 @@ def choose_shapes(
             rows = min(tokens_per_batch // max(source, target), most_rows)
             rows = max(rows // row_multiple, 1) * row_multiple
             shapes.append(BatchShape(rows, source, target))
-        return sorted(shapes, key=_by_cost)
+        return sorted(shapes, key=by_cost)
 
     def price(bounds: list[Bound]) -> tuple[int, int]:
         """Return the positions of an epoch and, between equals, the shapes."""
