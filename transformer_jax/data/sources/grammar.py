@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import get_args
 
 from transformer_jax.data.grammar.splits import Split, make_pair
+from transformer_jax.errors import UserError
 
 
 class GrammarPairs:
@@ -28,7 +29,10 @@ class GrammarPairs:
             names = ", ".join(get_args(Split))
             raise ValueError(f"the grammar has no split {split!r}; it has {names}")
         if num_pairs < 1:
-            raise ValueError(f"num_pairs must be positive, got {num_pairs}")
+            raise UserError(
+                f"The grammar was asked for {num_pairs} pairs of its {split} split. "
+                "Ask for 1 or more."
+            )
         self._split: Split = split
         self._num_pairs = num_pairs
         self._seed = seed
