@@ -103,7 +103,7 @@ def _explain_training_error(message: str, vocab_size: int) -> Exception:
         return UserError(
             f"A vocabulary of {vocab_size} tokens cannot hold the 256 bytes, the "
             f"special tokens and every character of the text: that takes {match[1]}. "
-            f"Set vocab_size to more than {match[1]}, or lower character_coverage."
+            f"Set vocab_size to more than {match[1]}."
         )
     if "!sentences_.empty()" in message:
         return UserError(
