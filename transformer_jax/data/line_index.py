@@ -110,7 +110,7 @@ class LineIndex:
     def __getitem__(self, number: int) -> str:
         start, stop = self._offsets[number : number + 2].tolist()
         raw = self._text[start : stop - 1]
-        return raw.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
+        return raw.removesuffix(b"\r").decode("utf-8")
 
     def __getstate__(self) -> dict[str, Any]:
         opened = ("_offsets", "_text")

@@ -40,10 +40,6 @@ def antecedents() -> tuple[Antecedent, ...]:
     )
 
 
-def _both(clues: list[str]) -> tuple[tuple[Adjective, ...], ...]:
-    return tuple(map(lexicon.adjectives_named, clues))
-
-
 class Sense(NamedTuple):
     """One meaning of an English word that German has two words for.
 
