@@ -31,6 +31,14 @@ def statement(rng: random.Random) -> Sentence:
     return Sentence(clause)
 
 
+_DISTANT = SLIM._replace(description=0.4, relative=0.5, pronoun=0.0, copula=0.05)
+
+
+def distant_subject(rng: random.Random) -> Sentence:
+    """Return a main clause in which other nouns often part subject and verb."""
+    return Sentence(clauses.clause(rng, _DISTANT))
+
+
 def with_adjunct(rng: random.Random) -> Sentence:
     """Return a main clause with a subordinate clause before or behind it."""
     clause = clauses.with_adjunct(rng, clauses.clause(rng, SLIM))
@@ -165,14 +173,15 @@ def sense_sentence(rng: random.Random) -> Sentence:
 
 # Each kind of sentence is drawn from this list; its share is its probability.
 MIXTURE: tuple[Maker, ...] = (
-    (statement,) * 8
+    (statement,) * 6
+    + (distant_subject,) * 3
     + (with_adjunct,) * 4
     + (with_complement,) * 2
     + (yes_no_question,) * 2
     + (word_question,) * 2
     + (joined,)
     + (shared_subject,)
-    + (antecedent_sentence,) * 3
+    + (antecedent_sentence,) * 4
     + (puzzles.object_pronoun_sentence,)
     + (sense_sentence,) * 3
 )
