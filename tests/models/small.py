@@ -1,7 +1,5 @@
 """A small model, random parameters and a padded batch, for the tests beside it."""
 
-import functools
-
 import flax.linen as nn
 import jax
 import numpy as np
@@ -49,15 +47,9 @@ def build(seed=0, **changes):
     return model, random_params(model, seed)
 
 
-@functools.partial(jax.jit, static_argnames=("model", "method", "mutable"))
-def _run(model, params, batch, method, mutable, dropout):
-    kwargs = batch if dropout is None else batch | {"dropout": dropout}
-    return model.apply({"params": params}, **kwargs, method=method, mutable=mutable)
-
-
-def run(model, params, batch, method="__call__", *, mutable=False, dropout=None):
-    """Apply the model to the arrays of a batch; compiled once for each shape."""
-    return _run(model, params, batch, method, mutable, dropout)
+def run(model, params, batch, method="__call__", **kwargs):
+    """Apply the model to the arrays of a batch."""
+    return model.apply({"params": params}, **batch, method=method, **kwargs)
 
 
 def batch(seed=0):

@@ -50,15 +50,18 @@ def test_parameters_of_table_3_agree_to_ten_thousand(changes, millions):
 
 
 def test_options_add_the_parameters_that_they_name():
-    base = _count()
-    norms = 2 * 2 * 512
-    assert _count(norm_position="pre") == base + norms
-    assert _count(use_logits_bias=True) == base + 37000
-    assert _count(tied_embeddings="target") == base + 37000 * 512
-    assert _count(tied_embeddings="none") == base + 2 * 37000 * 512
-    assert _count(positions="learned") == base + 2 * 1024 * 512
-    assert _count(use_attention_bias=True) == base + 18 * 4 * 512
-    assert _count(vocab_multiple=128) == base + 120 * 512
+    base = _count(**_layers(1))
+
+    def added(**changes):
+        return _count(**_layers(1), **changes) - base
+
+    assert added(norm_position="pre") == 2 * 2 * 512
+    assert added(use_logits_bias=True) == 37000
+    assert added(tied_embeddings="target") == 37000 * 512
+    assert added(tied_embeddings="none") == 2 * 37000 * 512
+    assert added(positions="learned") == 2 * 1024 * 512
+    assert added(use_attention_bias=True) == 3 * 4 * 512
+    assert added(vocab_multiple=128) == 120 * 512
 
 
 def test_depths_follow_from_the_width_unless_they_are_given():
