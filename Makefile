@@ -25,6 +25,7 @@ quickstart: $(INSTALLED)  ## Train on the built-in corpus, translate, score and 
 	$(BIN)/python train.py --config configs/grammar_tiny.py --workdir $(QUICKSTART)
 	$(BIN)/python evaluate.py --workdir $(QUICKSTART) --phenomena --examples 5
 	$(BIN)/python -m transformer_jax.visualization attention --workdir $(QUICKSTART) \
+	  --kind encoder \
 	  --source "The animal didn't cross the street because it was too tired." \
 	  --output $(QUICKSTART)/attention.png
 	$(BIN)/python -m transformer_jax.visualization curves --workdir $(QUICKSTART) \

@@ -13,7 +13,6 @@ import sys
 
 from tqdm import tqdm
 
-from transformer_jax import experiment
 from transformer_jax.command import (
     add_model_arguments,
     command,
@@ -25,6 +24,7 @@ from transformer_jax.decoding.translate import Translator
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation.bleu import Scores, score
 from transformer_jax.evaluation.phenomena import PhenomenonScores, score_phenomena
+from transformer_jax.trained_run import TrainedRun, load_run
 
 _EXAMPLES_PER_PHENOMENON = 200
 
@@ -46,7 +46,12 @@ def main() -> None:
 
 def _evaluate_run(options: argparse.Namespace) -> None:
     """Translate with a run, score, and keep scores and translations in it."""
-    run = experiment.load_run(options.workdir, options.checkpoint, options.average)
+    run = load_run(options.workdir, options.checkpoint, options.average)
+    if options.phenomena and run.config.data.source != "grammar":
+        raise UserError(
+            f"--phenomena is for runs on the built-in corpus; {run.directory.root} was "
+            f"trained with config.data.source={run.config.data.source!r}."
+        )
     translator = run.translator(**decoding_options(options))
     if options.source is None:
         sources, references = run.directory.read_split(options.split)
@@ -80,7 +85,11 @@ def _evaluate_run(options: argparse.Namespace) -> None:
         report["phenomena"] = phenomena.as_dict()
     text_name = pathlib.Path(options.source or options.split).name
     weights = f"average{len(run.steps)}" if len(run.steps) > 1 else "step"
-    stem = f"{text_name}.{weights}-{run.steps[-1]}.beam{translator.settings.beam_size}"
+    search = translator.settings
+    stem = (
+        f"{text_name}.{weights}-{run.steps[-1]}.beam{search.beam_size}"
+        f".{search.length_penalty}{search.alpha:g}"
+    )
     run.directory.write_evaluation(stem, report, hypotheses)
 
     _print_scores(scores, options.format)
@@ -90,19 +99,8 @@ def _evaluate_run(options: argparse.Namespace) -> None:
         _print_examples(sources, references, hypotheses, options.examples)
 
 
-def _score_phenomena(
-    run: experiment.TrainedRun, translator: Translator
-) -> PhenomenonScores:
-    """Score each phenomenon of the grammar corpus by itself.
-
-    Raises:
-      UserError: if the run was trained on other text.
-    """
-    if run.config.data.source != "grammar":
-        raise UserError(
-            f"--phenomena is for runs on the built-in corpus; {run.directory.root} was "
-            f"trained with config.data.source={run.config.data.source!r}."
-        )
+def _score_phenomena(run: TrainedRun, translator: Translator) -> PhenomenonScores:
+    """Score each phenomenon of the grammar corpus by itself."""
     examples = {
         name: phenomenon_examples(name, _EXAMPLES_PER_PHENOMENON, run.config.seed)
         for name in PHENOMENA
@@ -166,6 +164,8 @@ def _parse() -> argparse.Namespace:
             )
     elif options.hypothesis is not None:
         parser.error("give --workdir to translate or --hypothesis to score, not both")
+    elif options.checkpoint is not None and options.average:
+        parser.error("--checkpoint and --average each choose the weights; give one")
     elif (options.source is None) != (options.reference is None):
         parser.error("--source and --reference belong together")
     return options

@@ -11,7 +11,7 @@ from absl import app, flags
 from ml_collections import config_flags
 
 from transformer_jax import experiment
-from transformer_jax.command import EXIT_USAGE, command
+from transformer_jax.command import EXIT_INTERRUPTED, EXIT_USAGE, command
 from transformer_jax.errors import UserError
 
 _CONFIG = config_flags.DEFINE_config_file(
@@ -26,7 +26,8 @@ def main() -> None:
     """Parse the flags and train."""
     with command("train.py"):
         _parse_flags()
-        experiment.train(_CONFIG.value, _WORKDIR.value)
+        if experiment.train(_CONFIG.value, _WORKDIR.value) == "terminated":
+            sys.exit(EXIT_INTERRUPTED)
 
 
 def _parse_flags() -> None:

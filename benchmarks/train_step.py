@@ -20,7 +20,7 @@ import jax
 import numpy as np
 
 from configs import multi30k_tiny
-from transformer_jax import experiment
+from transformer_jax import components
 from transformer_jax.data.batch import Batch
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.transformer import Transformer, init_params
@@ -63,13 +63,13 @@ def measure(num_steps: int) -> tuple[float, float]:
     model = Transformer(
         TransformerConfig(source_vocab_size=size, target_vocab_size=size, **fields)
     )
-    optimizer = experiment.build_optimizer(config.optimizer)
+    optimizer = components.build_optimizer(config.optimizer)
     step = jax.jit(
         functools.partial(
             train_step,
             loss_fn=translation_objective(model, label_smoothing=0.1),
             optimizer=optimizer,
-            schedule=experiment.build_schedule(config),
+            schedule=components.build_schedule(config),
         ),
         donate_argnums=0,
     )

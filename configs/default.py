@@ -11,12 +11,14 @@ Any field can be given on the command line too: `--config.model.num_encoder_laye
 import ml_collections
 from ml_collections.config_dict import placeholder
 
+from transformer_jax.run_directory import CONFIG_VERSION
+
 
 def get_config() -> ml_collections.ConfigDict:
     """The base model of Section 3, trained as in Section 5; new fields are refused."""
     config = ml_collections.ConfigDict()
     # The layout of this tree; a run written with another one is refused.
-    config.version = 1
+    config.version = CONFIG_VERSION
     # Initial weights, dropout and the order of the data all follow from this number.
     config.seed = 0
     config.data = _data()

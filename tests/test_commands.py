@@ -74,13 +74,47 @@ def test_evaluating_a_run_prints_one_object_and_keeps_it(run):
     assert result.returncode == 0, result.stderr
     printed = json.loads(result.stdout)
     assert printed["num_sentences"] == 7
-    (path,) = (run / "evaluation").glob("test.step-1.beam2.json")
+    (path,) = (run / "evaluation").glob("test.step-1.beam2.gnmt0.6.json")
     kept = json.loads(path.read_text())
     assert kept.items() >= printed.items()
     assert kept["produced_by"]["checkpoint_steps"] == [1]
     assert kept["produced_by"]["beam_size"] == 2
     assert kept["produced_by"]["alpha"] == 0.6
     assert len(path.with_suffix(".txt").read_text().splitlines()) == 7
+
+
+@pytest.mark.parametrize("target", [("--target", "Der Hund schläft."), ()])
+def test_attention_is_drawn_of_the_given_target_or_the_models_own(
+    run, tmp_path, target
+):
+    picture = tmp_path / "attention.png"
+    sentence = ("--source", "The dog sleeps.", *target)
+    command = ("-m", "transformer_jax.visualization", "attention", "--workdir", run)
+    result = _run(*command, *sentence, "--kind", "encoder", "--output", picture)
+    assert result.returncode == 0, result.stderr
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert (b"translation:" in result.stdout) == (not target)
+
+
+def test_other_text_is_scored_with_an_average_and_examples_are_shown(run, tmp_path):
+    for name, line in (("s", "The cat sleeps."), ("r", "Die Katze schläft.")):
+        (tmp_path / name).write_text(line + "\n", encoding="utf-8")
+    text = ("--source", tmp_path / "s", "--reference", tmp_path / "r")
+    more = ("--average", 1, "--examples", 1, "--beam-size", 1)
+    result = _run("evaluate.py", "--workdir", run, *text, *more)
+    assert result.returncode == 0, result.stderr
+    printed = result.stdout.decode()
+    assert "sacreBLEU" in printed and "reference   Die Katze schläft." in printed
+
+
+def test_the_best_candidates_are_numbered_and_scored(run):
+    command = ("-m", "transformer_jax.translate", "--workdir", run, "--num-best", 2)
+    result = _run(*command, stdin=b"The dog sleeps.\nA cat.\n")
+    assert result.returncode == 0, result.stderr
+    rows = [line.split(" ||| ") for line in result.stdout.decode().splitlines()]
+    assert {row[0] for row in rows} == {"1", "2"}
+    scores = [float(row[2]) for row in rows if row[0] == "1"]
+    assert scores == sorted(scores, reverse=True)
 
 
 def test_finished_translations_are_scored_without_a_model(test_data):

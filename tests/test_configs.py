@@ -6,7 +6,7 @@ import jax
 import pytest
 
 from configs import default
-from transformer_jax import experiment
+from transformer_jax import components
 from transformer_jax.models.transformer import init_params
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -39,12 +39,12 @@ def _fields(tree, prefix=""):
 def test_every_config_builds_with_the_number_of_parameters_worked_out(name):
     config = importlib.import_module(name).get_config()
     vocabulary = types.SimpleNamespace(vocab_size=config.data.vocab_size)
-    model = experiment.build_model(config.model, vocabulary, vocabulary)
+    model = components.build_model(config.model, vocabulary, vocabulary)
     params = jax.eval_shape(lambda: init_params(model, jax.random.key(0)))
-    assert experiment.count_params(params) == NUM_PARAMS[name]
-    experiment.build_optimizer(config.optimizer)
-    experiment.build_schedule(config)
-    experiment.loop_settings(config)
+    assert components.count_params(params) == NUM_PARAMS[name]
+    components.build_optimizer(config.optimizer)
+    components.build_schedule(config)
+    components.loop_settings(config)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -66,6 +66,6 @@ def test_the_default_is_the_paper():
     assert config.decoding.beam_size == 4
     assert config.decoding.alpha == 0.6
     assert config.decoding.max_extra_length == 50
-    assert float(experiment.build_schedule(config)(3999)) == pytest.approx(
+    assert float(components.build_schedule(config)(3999)) == pytest.approx(
         6.9877e-4, rel=1e-4
     )

@@ -8,8 +8,10 @@ import pytest
 
 from tests.tiny_run import tiny_config, write_text
 from transformer_jax import experiment
+from transformer_jax.data.tokenizer import train_tokenizer
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation.bleu import score
+from transformer_jax.trained_run import load_run
 from transformer_jax.training.checkpoints import CheckpointStore
 
 
@@ -27,7 +29,7 @@ def run(text: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) -> pathlib
 
 
 def _params(workdir: pathlib.Path, step: int) -> dict[str, np.ndarray]:
-    run = experiment.load_run(workdir, str(step))
+    run = load_run(workdir, str(step))
     leaves = jax.tree_util.tree_leaves_with_path(run.params)
     return {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in leaves}
 
@@ -71,10 +73,10 @@ def test_a_run_needs_nothing_but_its_directory(text, run, tmp_path):
     shutil.rmtree(moved / "tokens")
     shutil.rmtree(moved / "checkpoints")
     lines = ["The dog sleeps.", "", "A cat has slept."]
-    translations = experiment.load_run(moved).translator().translate(lines)
+    translations = load_run(moved).translator().translate(lines)
     assert len(translations) == 3
     assert translations[1].text == ""
-    assert experiment.load_run(moved).directory.read_split("test")[0] == (
+    assert load_run(moved).directory.read_split("test")[0] == (
         (text / "test.en").read_text().splitlines()
     )
 
@@ -84,7 +86,7 @@ def test_validation_scores_equal_translating_and_scoring_by_hand(run):
     logged = {row["step"]: row for row in rows if "validation/chrf" in row}
     assert logged.keys() == {2, 4}
     for step, row in logged.items():
-        trained = experiment.load_run(run, str(step))
+        trained = load_run(run, str(step))
         sources, references = trained.directory.read_split("validation")
         lines = trained.translator(beam_size=1).translate(sources)
         scores = score([line.text for line in lines], references, "de")
@@ -110,7 +112,7 @@ def test_fields_that_leave_the_result_alone_may_change(text, run, tmp_path, capl
     config.training.num_micro_batches = 2
     experiment.train(config, workdir)
     assert "config.training.num_steps: 4 before, 5 now" in caplog.text
-    assert experiment.load_run(workdir, "last").steps == (5,)
+    assert load_run(workdir, "last").steps == (5,)
 
 
 def test_what_failed_before_training_may_be_put_right_in_the_same_place(text, tmp_path):
@@ -125,8 +127,28 @@ def test_what_failed_before_training_may_be_put_right_in_the_same_place(text, tm
         experiment.train(config, tmp_path / "run")
     config.model.num_heads = 4
     experiment.train(config, tmp_path / "run")
-    run = experiment.load_run(tmp_path / "run")
+    run = load_run(tmp_path / "run")
     assert run.source_tokenizer.vocab_size == 340
+
+
+def test_files_that_no_run_has_written_are_left_alone(text, tmp_path):
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text/train.en").write_text("Mine.\n")
+    with pytest.raises(UserError, match="is no run, but holds text"):
+        experiment.train(tiny_config(text), tmp_path)
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(UserError, match="not the config of a run"):
+        experiment.train(tiny_config(text), tmp_path)
+    assert (tmp_path / "text/train.en").read_text() == "Mine.\n"
+    assert (tmp_path / "config.json").read_text() == "{}"
+
+
+def test_another_tokenizer_in_a_run_is_refused(run, tmp_path):
+    workdir = shutil.copytree(run, tmp_path / "run")
+    path = workdir / "tokenizer.model"
+    train_tokenizer(["another text", "of other words"] * 9, path, vocab_size=280)
+    with pytest.raises(UserError, match="not the tokenizer that this run"):
+        load_run(workdir)
 
 
 def test_other_text_under_the_same_names_is_refused(text, run, tmp_path):
@@ -144,28 +166,41 @@ def test_text_may_move(text, run, tmp_path):
     other = shutil.copytree(text, tmp_path / "text")
     workdir = shutil.copytree(run, tmp_path / "run")
     experiment.train(tiny_config(other, num_steps=5), workdir)
-    assert experiment.load_run(workdir, "last").steps == (5,)
+    assert load_run(workdir, "last").steps == (5,)
 
 
 def test_training_can_start_from_the_weights_of_another_run(text, run, tmp_path):
     config = tiny_config(text, num_steps=1)
-    config.training.init_from = str(run)
+    source = shutil.copytree(run, tmp_path / "source")
+    config.training.init_from = str(source)
     config.optimizer.learning_rate_factor = 0.0
     experiment.train(config, tmp_path / "run")
-    best = experiment.load_run(run).steps[0]
-    ours, theirs = _params(tmp_path / "run", 1), _params(run, best)
+    # To go on, the run that it began from is not needed.
+    shutil.rmtree(source)
+    config.training.num_steps = 2
+    experiment.train(config, tmp_path / "run")
+    best = load_run(run).steps[0]
+    ours, theirs = _params(tmp_path / "run", 2), _params(run, best)
     for name, values in theirs.items():
         np.testing.assert_array_equal(ours[name], values, err_msg=name)
 
 
 def test_the_mean_of_checkpoints_is_over_those_named(run):
-    average = experiment.load_run(run, average=2)
+    average = load_run(run, average=2)
     assert average.steps == (2, 4)
     both = [_params(run, step) for step in average.steps]
     leaves = jax.tree_util.tree_leaves_with_path(average.params)
     for path, mean in leaves:
         name = jax.tree_util.keystr(path)
         np.testing.assert_allclose(mean, (both[0][name] + both[1][name]) / 2, atol=1e-7)
+
+
+def test_weights_of_another_size_to_start_from_are_refused(text, run, tmp_path):
+    config = tiny_config(text, num_steps=1)
+    config.model.d_ff = 24
+    config.training.init_from = str(run)
+    with pytest.raises(UserError, match="does not fit this model"):
+        experiment.train(config, tmp_path / "run")
 
 
 @pytest.mark.parametrize(
@@ -179,14 +214,14 @@ def test_the_mean_of_checkpoints_is_over_those_named(run):
 def test_a_missing_checkpoint_is_said(run, workdir, checkpoint, message):
     place = run if workdir == "run" else run / "missing"
     with pytest.raises(UserError, match=message):
-        experiment.load_run(place, checkpoint)
+        load_run(place, checkpoint)
 
 
 def test_a_run_without_checkpoint_is_said(run, tmp_path):
     workdir = shutil.copytree(run, tmp_path / "run")
     shutil.rmtree(workdir / "parameters")
     with pytest.raises(UserError, match="There is no checkpoint"):
-        experiment.load_run(workdir)
+        load_run(workdir)
 
 
 def test_a_damaged_checkpoint_gives_way_to_the_one_before(text, run, tmp_path, caplog):
@@ -216,7 +251,13 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(text, run, tmp_path, c
         ({"data.train_source": ""}, "config.data.train_source is empty"),
         ({"optimizer.schedule": "cosinus"}, "schedule"),
         ({"sharding.data": 9}, "there are 8 devices"),
-        ({"sharding.data": 3}, "3"),
+        ({"sharding.data": 3}, "config.data.row_multiple=8 cannot be split over 3"),
+        ({"training.num_micro_batches": 16}, "cannot be split over 1 devices"),
+        ({"training.label_smoothing": 1.0}, "below 1"),
+        ({"training.label_smoothing_formula": "other"}, "uniform, others"),
+        ({"model.dtype": "bf16"}, "float32 or bfloat16"),
+        ({"model.positions": "learned", "model.max_positions": 8}, "max_positions=8"),
+        ({"data.target_language": "ja"}, "japanese"),
     ],
 )
 def test_a_config_that_cannot_work_says_what_to_change(

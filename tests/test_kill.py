@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.tiny_run import write_text
-from transformer_jax import experiment
+from transformer_jax.trained_run import load_run
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NUM_STEPS = 30
@@ -69,7 +69,7 @@ def test_a_run_killed_at_random_ends_bit_for_bit_where_the_unbroken_one_ends(tmp
 
     ours, theirs = (
         jax.tree_util.tree_leaves_with_path(
-            experiment.load_run(tmp_path / name, str(NUM_STEPS)).params
+            load_run(tmp_path / name, str(NUM_STEPS)).params
         )
         for name in ("broken", "unbroken")
     )

@@ -87,8 +87,14 @@ def prepare_corpus(
 
 
 def open_tokenizer(directory: RunDirectory) -> Tokenizer:
-    """Return the run's tokenizer, joint for both languages."""
-    return Tokenizer(directory.tokenizer_path)
+    """Return the tokenizer that a run was trained with, joint for both languages.
+
+    Raises:
+      UserError: if it is missing or another.
+    """
+    tokenizer = Tokenizer(directory.tokenizer_path)
+    directory.check_tokenizer(tokenizer.fingerprint)
+    return tokenizer
 
 
 def _open_sources(

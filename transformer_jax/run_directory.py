@@ -15,7 +15,6 @@ RUN/evaluation/        scores, and the translations that were scored
 import json
 import os
 import pathlib
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -24,6 +23,9 @@ import ml_collections
 from transformer_jax.data.atomic import write_atomically
 from transformer_jax.data.lines import read_lines
 from transformer_jax.errors import UserError
+
+# Rises when a field changes its meaning or goes.
+CONFIG_VERSION = 1
 
 # A run may go on with other values of these: they change where, how fast or how long it
 # runs and how it is looked at, but not what an update does. Text is compared by its
@@ -76,7 +78,20 @@ class RunDirectory:
                 f"{self.root} is not a run: it has no config.json. Give the --workdir "
                 "that train.py wrote."
             )
-        return ml_collections.ConfigDict(json.loads(self.config_path.read_text()))
+        try:
+            fields = json.loads(self.config_path.read_text())
+            version = fields["version"]
+        except (ValueError, TypeError, KeyError) as error:
+            raise UserError(
+                f"{self.config_path} is not the config of a run. Give the --workdir "
+                "that train.py wrote."
+            ) from error
+        if version != CONFIG_VERSION:
+            raise UserError(
+                f"{self.config_path} has version {version}; this program reads version "
+                f"{CONFIG_VERSION}. Use the program that wrote it."
+            )
+        return ml_collections.ConfigDict(fields)
 
     @property
     def is_begun(self) -> bool:
@@ -89,22 +104,36 @@ class RunDirectory:
     def claim(self, config: ml_collections.ConfigDict) -> list[str]:
         """Take the directory for `config`, or make sure that its run may go on.
 
+        What an earlier start prepared, but never trained with, is made anew.
+
         Returns:
           One line for each field that differs from before and may.
 
         Raises:
-          UserError: if the directory holds a run with another result.
+          UserError: if the directory holds a run with another result, or files that
+            are no run's.
         """
+        changes: list[str] = []
         if self.is_begun:
-            return _compare(self.read_config(), config, self.root)
-        for path in (self.config_path, self.data_path, self.tokenizer_path):
-            path.unlink(missing_ok=True)
-        shutil.rmtree(self.text, ignore_errors=True)
-        return []
-
-    def write_config(self, config: ml_collections.ConfigDict) -> None:
-        """Write every field down, once all that it names has been found good."""
+            changes = _compare(self.read_config(), config, self.root)
+        elif self.config_path.exists():
+            self.read_config()  # Refuses a file that no run has written.
+            splits = [
+                self.split_paths(split) for split in ("validation", "test", "long")
+            ]
+            for path in (self.data_path, self.tokenizer_path, *sum(splits, ())):
+                path.unlink(missing_ok=True)
+        elif taken := [
+            path.name
+            for path in (self.data_path, self.tokenizer_path, self.text)
+            if path.exists()
+        ]:
+            raise UserError(
+                f"{self.root} is no run, but holds {', '.join(taken)}, which a run "
+                "would write over. Give another --workdir."
+            )
         write_json(self.config_path, json.loads(config.to_json()))
+        return changes
 
     def check_data(self, fingerprints: Mapping[str, str]) -> None:
         """Write down what text and tokenizers the run uses, or compare with before.
@@ -126,6 +155,18 @@ class RunDirectory:
                 f"{self.root} was trained with another {' and another '.join(names)} "
                 "than the config names now. Give the same text and tokenizer, or use "
                 "another --workdir."
+            )
+
+    def check_tokenizer(self, fingerprint: str) -> None:
+        """Make sure that the tokenizer is the one the weights were trained with.
+
+        Raises:
+          UserError: if it is another.
+        """
+        if json.loads(self.data_path.read_text())["tokenizer"] != fingerprint:
+            raise UserError(
+                f"{self.tokenizer_path} is not the tokenizer that this run was trained "
+                "with. Copy the right one back."
             )
 
     def write_split(self, split: str, pairs: Iterable[tuple[str, str]]) -> None:

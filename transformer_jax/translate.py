@@ -13,10 +13,10 @@ from typing import BinaryIO
 
 from tqdm import tqdm
 
-from transformer_jax import experiment
 from transformer_jax.command import add_model_arguments, command, decoding_options
 from transformer_jax.data.lines import iter_lines
 from transformer_jax.decoding.translate import Translation, Translator
+from transformer_jax.trained_run import load_run
 
 # Lines that are read before the first is translated: sorting them by length is what
 # makes batches dense.
@@ -27,7 +27,7 @@ def main() -> None:
     """Parse the arguments and translate standard input."""
     options = _parse()
     with command("translate"):
-        run = experiment.load_run(options.workdir, options.checkpoint, options.average)
+        run = load_run(options.workdir, options.checkpoint, options.average)
         translator = run.translator(**decoding_options(options))
         lines = iter_lines(sys.stdin.buffer, "standard input")
         _translate(translator, lines, sys.stdout.buffer, options.num_best)

@@ -101,12 +101,3 @@ def test_clipping_bounds_the_norm_of_all_gradients_together():
     moments = optax.tree.get(after, "nu"), optax.tree.get(expected, "nu")
     np.testing.assert_allclose(moments[0]["a"], moments[1]["a"], rtol=1e-6)
     np.testing.assert_allclose(moments[0]["b"], moments[1]["b"], rtol=1e-6)
-
-
-def test_weight_decay_takes_from_matrices_alone():
-    optimizer = make_optimizer(weight_decay=0.1)
-    params = {"kernel": jnp.full((2, 3), 5.0), "bias": jnp.full((3,), 5.0)}
-    zeros = {"kernel": jnp.zeros((2, 3)), "bias": jnp.zeros((3,))}
-    updates, _ = optimizer.update(zeros, optimizer.init(params), params)
-    np.testing.assert_allclose(updates["kernel"], 0.5, rtol=1e-6)
-    np.testing.assert_array_equal(updates["bias"], 0.0)

@@ -2,14 +2,10 @@
 
 import json
 import sys
-import types
 
-import numpy as np
 import pytest
 
-import transformer_jax
 from transformer_jax.visualization import __main__ as entry
-from transformer_jax.visualization import attention
 
 
 def _run(monkeypatch, *arguments):
@@ -34,45 +30,6 @@ def test_positions_are_drawn(monkeypatch, tmp_path):
     assert _run(monkeypatch, "positions", *sizes, "--output", output) == 0
     assert "d_model = 16" in output.read_text(encoding="utf-8")
 
-
-@pytest.fixture
-def run(monkeypatch):
-    """A run whose translation is its source in capitals."""
-
-    class Run:
-        model = params = source_tokenizer = target_tokenizer = None
-
-        def translator(self, **_):
-            return types.SimpleNamespace(
-                translate=lambda lines: [types.SimpleNamespace(text=lines[0].upper())]
-            )
-
-    seen = {}
-
-    def collect(*arguments):
-        seen["source"], seen["target"] = arguments[-2:]
-        weights = np.full((2, 3, 1, 1), 0.5, np.float32)
-        kinds = dict.fromkeys(attention.KINDS, weights)
-        return attention.AttentionMaps(kinds, ("a",), ("b",), ("c",))
-
-    experiment = types.ModuleType("transformer_jax.experiment")
-    experiment.load_run = lambda *_: Run()
-    monkeypatch.setitem(sys.modules, "transformer_jax.experiment", experiment)
-    monkeypatch.setattr(transformer_jax, "experiment", experiment, raising=False)
-    monkeypatch.setattr(attention, "collect_attention", collect)
-    return seen
-
-
-@pytest.mark.parametrize(
-    ("given", "target"), [(("--target", "ein Hund"), "ein Hund"), ((), "A DOG")]
-)
-def test_attention_takes_the_given_target_or_the_models_own(
-    monkeypatch, tmp_path, run, given, target
-):
-    output = tmp_path / "attention.png"
-    arguments = ("--workdir", tmp_path, "--source", "a dog", *given, "--output", output)
-    assert _run(monkeypatch, "attention", *arguments, "--head", "all") == 0
-    assert run == {"source": "a dog", "target": target}
     assert output.stat().st_size > 0
 
 

@@ -41,12 +41,12 @@ class LoopSettings:
     """
 
     num_steps: int
-    log_every_steps: int = 50
+    log_every_steps: int | None = 50
     eval_every_steps: int | None = None
     save_every_steps: int | None = None
     save_every_seconds: float | None = None
     patience: int | None = None
-    score_name: str = "bleu"
+    score_name: str = "sacrebleu"
     max_skips: int = 10
 
 

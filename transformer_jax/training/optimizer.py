@@ -140,7 +140,6 @@ def make_optimizer(
     beta2: float = 0.98,
     epsilon: float = 1e-9,
     clip_norm: float | None = None,
-    weight_decay: float = 0.0,
 ) -> optax.GradientTransformation:
     """Adam (Section 5.3) without the learning rate, which the step multiplies in.
 
@@ -149,17 +148,9 @@ def make_optimizer(
       beta2: decay of the squared gradient's mean.
       epsilon: added to the root of the squared gradient's mean.
       clip_norm: largest norm of all gradients together; None (the paper) clips nothing.
-      weight_decay: share of each matrix taken off per update, times the learning rate;
-        biases and norms are spared. 0 in the paper.
     """
     parts = []
     if clip_norm is not None:
         parts.append(optax.clip_by_global_norm(clip_norm))
     parts.append(optax.scale_by_adam(b1=beta1, b2=beta2, eps=epsilon))
-    if weight_decay:
-        parts.append(optax.add_decayed_weights(weight_decay, mask=_is_matrix))
     return optax.chain(*parts)
-
-
-def _is_matrix(params: optax.Params) -> optax.Params:
-    return jax.tree.map(lambda leaf: leaf.ndim > 1, params)

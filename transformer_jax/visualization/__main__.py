@@ -34,9 +34,9 @@ def _draw_positions(options: argparse.Namespace) -> None:
 
 def _draw_attention(options: argparse.Namespace) -> None:
     # Imported here: the other pictures need no model.
-    from transformer_jax import experiment
+    from transformer_jax.trained_run import load_run
 
-    run = experiment.load_run(options.workdir, options.checkpoint, options.average)
+    run = load_run(options.workdir, options.checkpoint, options.average)
     target = options.target
     if target is None:
         translator = run.translator(**decoding_options(options))
