@@ -96,6 +96,13 @@ def test_attention_is_drawn_of_the_given_target_or_the_models_own(
     assert (b"translation:" in result.stdout) == (not target)
 
 
+def test_a_head_that_does_not_exist_ends_with_one(run, tmp_path):
+    sentence = ("--source", "a", "--target", "b", "--head", 4)
+    output = ("--output", tmp_path / "attention.png")
+    command = ("-m", "transformer_jax.visualization", "attention", "--workdir", run)
+    assert "There is no head 4" in _error(_run(*command, *sentence, *output))
+
+
 def test_other_text_is_scored_with_an_average_and_examples_are_shown(run, tmp_path):
     for name, line in (("s", "The cat sleeps."), ("r", "Die Katze schläft.")):
         (tmp_path / name).write_text(line + "\n", encoding="utf-8")

@@ -30,15 +30,6 @@ def test_positions_are_drawn(monkeypatch, tmp_path):
     assert _run(monkeypatch, "positions", *sizes, "--output", output) == 0
     assert "d_model = 16" in output.read_text(encoding="utf-8")
 
-    assert output.stat().st_size > 0
-
-
-def test_a_head_that_does_not_exist_ends_with_one(monkeypatch, tmp_path, run, capsys):
-    arguments = ("--workdir", "r", "--source", "a", "--target", "b", "--head", 4)
-    output = tmp_path / "attention.png"
-    assert _run(monkeypatch, "attention", *arguments, "--output", output) == 1
-    assert "error: There is no head 4" in capsys.readouterr().err
-
 
 @pytest.mark.parametrize(
     "arguments",
