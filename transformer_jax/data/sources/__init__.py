@@ -47,8 +47,15 @@ def _open_grammar(**settings: Any) -> PairSource:
     return GrammarPairs(**settings)
 
 
+def _open_tfds(**settings: Any) -> PairSource:
+    from transformer_jax.data.sources.tfds_pairs import TfdsPairs
+
+    return TfdsPairs(**settings)
+
+
 # Openers import on use, so that a source costs nothing until it is asked for.
 SOURCES: dict[str, Callable[..., PairSource]] = {
     "files": _open_files,
     "grammar": _open_grammar,
+    "tfds": _open_tfds,
 }
