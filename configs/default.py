@@ -35,7 +35,8 @@ def get_config() -> ml_collections.ConfigDict:
 
 def _data() -> ml_collections.ConfigDict:
     data = ml_collections.ConfigDict()
-    # Where sentence pairs come from: "files" or "grammar" (built in).
+    # Where sentence pairs come from: "files", "tfds" (TensorFlow Datasets) or "grammar"
+    # (built in).
     data.source = "files"
     data.source_language = "en"
     data.target_language = "de"
@@ -50,6 +51,14 @@ def _data() -> ml_collections.ConfigDict:
     data.validation_target = ""
     data.test_source = ""
     data.test_target = ""
+
+    # Source "tfds": a translation data set, prepared by `transformer_jax.prepare_data`.
+    data.tfds = ml_collections.ConfigDict()
+    # Its name and configuration, as "wmt14_translate/de-en", for either direction;
+    # empty if `directory` is that of one prepared data set.
+    data.tfds.name = ""
+    # The folder of prepared data sets; empty: what TFDS_DATA_DIR names.
+    data.tfds.directory = ""
 
     # Source "grammar": how many sentence pairs of each split.
     data.grammar = ml_collections.ConfigDict()

@@ -171,6 +171,7 @@ def test_a_config_that_cannot_be_used_ends_with_a_message(tmp_path, changes, wor
         ["evaluate.py"],
         ["evaluate.py", "--hypothesis", "h"],
         ["-m", "transformer_jax.translate"],
+        ["-m", "transformer_jax.prepare_data"],
     ],
 )
 def test_wrong_usage_exits_with_2(arguments):

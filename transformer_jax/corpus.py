@@ -12,6 +12,8 @@ from transformer_jax.data.atomic import write_atomically
 from transformer_jax.data.batch_plan import BatchPlan
 from transformer_jax.data.batch_shapes import choose_shapes
 from transformer_jax.data.sources import SOURCES, PairSource
+from transformer_jax.data.sources.tfds_directory import open_prepared
+from transformer_jax.data.sources.tfds_pairs import split_expressions
 from transformer_jax.data.token_cache import TokenCache, build_token_cache
 from transformer_jax.data.tokenizer import Tokenizer, sample_sentences, train_tokenizer
 from transformer_jax.errors import UserError
@@ -119,6 +121,8 @@ def _open_sources(
             split: opener(split=split, num_pairs=size, seed=config.seed)
             for split, size in sizes.items()
         }
+    if data.source == "tfds":
+        return _open_tfds(data)
     splits = ["train", "validation"] + ["test"] * bool(data.test_source)
     return {
         split: opener(
@@ -128,6 +132,25 @@ def _open_sources(
         )
         for split in splits
     }
+
+
+def _open_tfds(data: ml_collections.ConfigDict) -> dict[str, PairSource]:
+    """Open the splits of a prepared data set, and say which way they are read."""
+    data_set = open_prepared(data.tfds.name, data.tfds.directory)
+    sources = {
+        split: SOURCES["tfds"](
+            data_set=data_set,
+            split=expression,
+            source_language=data.source_language,
+            target_language=data.target_language,
+        )
+        for split, expression in split_expressions(data_set.splits).items()
+    }
+    _LOGGER.info("%s", data_set.describe())
+    _LOGGER.info(
+        "Translating from %s into %s", data.source_language, data.target_language
+    )
+    return sources
 
 
 def _paths(data: ml_collections.ConfigDict, field: str) -> list[pathlib.Path]:

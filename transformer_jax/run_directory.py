@@ -38,6 +38,7 @@ _FREE_FIELDS = (
     "data.validation_target",
     "data.test_source",
     "data.test_target",
+    "data.tfds.directory",
     "data.tokenizer_path",
     "data.cache_directory",
     "data.num_workers",
