@@ -48,7 +48,7 @@ class Evaluation:
 
     def __call__(self, state):
         self.steps.append(int(state.step))
-        return {"bleu": self.scores.get(int(state.step), 1.0), "loss": 2.0}
+        return {"sacrebleu": self.scores.get(int(state.step), 1.0), "loss": 2.0}
 
 
 @pytest.fixture(scope="module")
@@ -81,8 +81,8 @@ def test_a_run_logs_evaluates_and_saves_when_it_should(tmp_path, step):
     assert (int(state.step), reason) == (20, "finished")
     assert evaluate.steps == [4, 8, 12, 16, 20]
     assert sorted(recorder.rows) == [4, 5, 8, 10, 12, 15, 16, 20]
-    assert "validation/bleu" not in recorder.rows[5]
-    assert recorder.rows[8]["validation/bleu"] == 3.0
+    assert "validation/sacrebleu" not in recorder.rows[5]
+    assert recorder.rows[8]["validation/sacrebleu"] == 3.0
     np.testing.assert_allclose(recorder.rows[5]["train/learning_rate"], 0.01)
     # Every sixth, the last, and 4 and 8, the best when they came.
     assert store.params_steps() == [6, 8, 12, 18, 20]
