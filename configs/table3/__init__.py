@@ -1,0 +1,1 @@
+"""One file for each row of Table 3, named by row letter and what changes."""

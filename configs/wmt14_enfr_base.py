@@ -1,0 +1,21 @@
+"""WMT14 English-French, base model. Paper: 38.1 (Table 2).
+
+python train.py --config=configs/wmt14_enfr_base.py --workdir=RUN
+python evaluate.py --workdir=RUN --average 5
+"""
+
+import ml_collections
+
+from configs import default
+
+
+def get_config() -> ml_collections.ConfigDict:
+    """The paper's base model on 36 million pairs."""
+    config = default.get_config()
+    config.data.source = "tfds"
+    config.data.target_language = "fr"
+    # Word pieces of both languages together (Section 5.1).
+    config.data.vocab_size = 32_000
+    config.data.tfds.name = "wmt14_translate/fr-en"
+    config.model.update(dtype="bfloat16", vocab_multiple=128)
+    return config
