@@ -1,0 +1,78 @@
+import pytest
+
+from transformer_jax.errors import UserError
+from transformer_jax.evaluation.accelerators import (
+    ACCELERATORS,
+    find_accelerator,
+    sustained_flops,
+)
+from transformer_jax.evaluation.flops import (
+    attention_flops,
+    forward_flops,
+    training_flops,
+)
+from transformer_jax.models.configs import TransformerConfig
+
+SMALL = TransformerConfig(
+    source_vocab_size=11,
+    target_vocab_size=11,
+    num_encoder_layers=1,
+    num_decoder_layers=2,
+    d_model=6,
+    d_ff=10,
+    num_heads=2,
+    d_k=3,
+    d_v=4,
+)
+BASE = TransformerConfig(source_vocab_size=37_000, target_vocab_size=37_000)
+
+
+def test_attention_is_four_projections_and_two_products():
+    # Five queries and seven keys; h d_k = 6, h d_v = 8.
+    queries, keys, values, output = 5 * 6 * 6, 7 * 6 * 6, 7 * 6 * 8, 5 * 8 * 6
+    scores, averages = 5 * 7 * 6, 5 * 7 * 8
+    products = queries + keys + values + output + scores + averages
+    assert attention_flops(SMALL, 5, 7) == 2 * products
+
+
+def test_the_forward_pass_is_the_sum_of_its_layers_and_the_logits():
+    encoder = attention_flops(SMALL, 5, 5) + 2 * 2 * 5 * 6 * 10
+    decoder = (
+        attention_flops(SMALL, 7, 7) + attention_flops(SMALL, 7, 5) + 2 * 2 * 7 * 6 * 10
+    )
+    assert forward_flops(SMALL, 5, 7) == encoder + 2 * decoder + 2 * 7 * 6 * 11
+
+
+def test_the_base_model_costs_six_operations_for_each_weight_and_token():
+    flops = training_flops(
+        BASE, num_steps=100_000, tokens_per_batch=25_000, sentence_length=1
+    )
+    # 63 million weights, and 2.5 billion tokens on each side.
+    assert flops == pytest.approx(6 * 63.0e6 * 2.5e9, rel=0.01)
+
+
+def test_longer_sentences_cost_more_for_the_same_tokens():
+    costs = [
+        training_flops(BASE, num_steps=1, tokens_per_batch=1000, sentence_length=length)
+        for length in (10, 100, 1000)
+    ]
+    assert costs == sorted(costs)
+    # Three attentions a pair of layers, 4 n d each, six times, trained.
+    assert costs[2] - costs[1] == 3 * 1000 * 6 * 3 * 4 * 900 * 512
+
+
+def test_the_papers_own_times_give_the_papers_flops():
+    gpu = ACCELERATORS["P100"]
+    assert sustained_flops(12 * 3600, 8, gpu) == pytest.approx(3.3e18, rel=0.01)
+    assert sustained_flops(3.5 * 86_400, 8, gpu) == pytest.approx(2.3e19, rel=0.01)
+
+
+def test_nothing_sustains_more_than_its_peak():
+    for accelerator in ACCELERATORS.values():
+        assert 0 < accelerator.sustained <= accelerator.peak
+        assert accelerator.source
+
+
+def test_an_unknown_accelerator_names_those_there_are():
+    with pytest.raises(UserError, match="K80.*TPU v6e"):
+        find_accelerator("abacus")

@@ -1,0 +1,87 @@
+"""What accelerators can do at most, and what the paper took them to sustain."""
+
+import dataclasses
+
+from transformer_jax.errors import UserError
+
+# Not in the paper and not measured here; usual for dense models on later devices.
+ASSUMED_UTILISATION = 0.4
+
+_NVIDIA = "NVIDIA data sheet, dense"
+_GOOGLE = "cloud.google.com/tpu/docs/system-architecture-tpu-vm, per chip"
+_PAPER = "sustained: paper, Section 6.1, footnote 5"
+
+
+@dataclasses.dataclass(frozen=True)
+class Accelerator:
+    """One device, as a program sees it: a chip, or one of two on a board.
+
+    Attributes:
+      name: as the reports call it.
+      peak: FLOP/s of matrix products at most, in `precision`.
+      precision: what `peak` is for.
+      source: where the rates come from.
+      paper_sustained: FLOP/s that the paper takes it to sustain in float32; None where
+        the paper says nothing.
+    """
+
+    name: str
+    peak: float
+    precision: str
+    source: str
+    paper_sustained: float | None = None
+
+    @property
+    def sustained(self) -> float:
+        """The paper's rate, or an assumed share of the peak for later devices."""
+        return self.paper_sustained or ASSUMED_UTILISATION * self.peak
+
+
+ACCELERATORS = {
+    accelerator.name: accelerator
+    for accelerator in (
+        Accelerator("K80", 2.8e12, "float32", f"NVIDIA data sheet; {_PAPER}", 2.8e12),
+        Accelerator("K40", 4.29e12, "float32", f"NVIDIA data sheet; {_PAPER}", 3.7e12),
+        Accelerator("M40", 6.8e12, "float32", f"NVIDIA data sheet; {_PAPER}", 6.0e12),
+        Accelerator("P100", 10.6e12, "float32", f"NVIDIA data sheet; {_PAPER}", 9.5e12),
+        Accelerator("V100", 125e12, "float16", _NVIDIA),
+        Accelerator("A100", 312e12, "bfloat16", _NVIDIA),
+        Accelerator("H100", 989e12, "bfloat16", f"{_NVIDIA}, SXM"),
+        Accelerator("TPU v2", 45e12, "bfloat16", _GOOGLE),
+        Accelerator("TPU v3", 123e12, "bfloat16", _GOOGLE),
+        Accelerator("TPU v4", 275e12, "bfloat16", _GOOGLE),
+        Accelerator("TPU v5e", 197e12, "bfloat16", _GOOGLE),
+        Accelerator("TPU v5p", 459e12, "bfloat16", _GOOGLE),
+        Accelerator("TPU v6e", 918e12, "bfloat16", _GOOGLE),
+    )
+}
+
+
+def find_accelerator(name: str) -> Accelerator:
+    """Return the accelerator called `name`.
+
+    Raises:
+      UserError: if there is none.
+    """
+    if name not in ACCELERATORS:
+        raise UserError(
+            f"There is no accelerator {name!r} in the table. Choose one of "
+            f"{', '.join(ACCELERATORS)}."
+        )
+    return ACCELERATORS[name]
+
+
+def sustained_flops(
+    seconds: float, num_devices: int, accelerator: Accelerator
+) -> float:
+    """Estimate a training's cost as the paper does: time x devices x sustained rate.
+
+    Args:
+      seconds: how long it took.
+      num_devices: how many devices it took.
+      accelerator: which.
+
+    Returns:
+      Floating point operations.
+    """
+    return seconds * num_devices * accelerator.sustained
