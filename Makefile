@@ -8,7 +8,7 @@ QUICKSTART := runs/quickstart
 # Huge pages, where the C library has them, spare a fifth of the time of a step on a CPU.
 export GLIBC_TUNABLES ?= glibc.malloc.hugetlb=1
 
-.PHONY: help install quickstart test test-slow lint format clean
+.PHONY: help install quickstart test test-slow docs lint format clean
 
 help:  ## Say what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -36,6 +36,12 @@ test: $(INSTALLED)  ## Run the test suite, without the slow ones.
 
 test-slow: $(INSTALLED)  ## Run the tests that take longer.
 	$(BIN)/python -m pytest -m slow -n 2 --dist loadfile
+
+docs: $(INSTALLED)  ## Write the reports on the paper's tables into docs/ again.
+	mkdir -p docs
+	for name in table2 table3 cost; do \
+	  $(BIN)/python -m transformer_jax.reports $$name > docs/$$name.md || exit 1; done
+	$(BIN)/python -m transformer_jax.reports table1 --plot docs/table1.svg > docs/table1.md
 
 lint: $(INSTALLED)  ## Check style and types.
 	$(BIN)/ruff check .

@@ -32,6 +32,7 @@ ALLOWED["trained_run"] = ALLOWED["components"] | {
 }
 ALLOWED["experiment"] = set(ALLOWED) - {"command", "config_flags"}
 ALLOWED["visualization"] = set(ALLOWED)
+ALLOWED["reports"] = set(ALLOWED) - {"visualization"}
 TOP = {"translate", "prepare_data", "__init__"}
 
 

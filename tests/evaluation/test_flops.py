@@ -1,5 +1,10 @@
+import functools
+
+import jax
+import jax.numpy as jnp
 import pytest
 
+from transformer_jax.data.batch import Batch
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation.accelerators import (
     ACCELERATORS,
@@ -9,9 +14,15 @@ from transformer_jax.evaluation.accelerators import (
 from transformer_jax.evaluation.flops import (
     attention_flops,
     forward_flops,
+    step_flops,
     training_flops,
 )
 from transformer_jax.models.configs import TransformerConfig
+from transformer_jax.models.transformer import Transformer, init_params
+from transformer_jax.training.objectives import translation_objective
+from transformer_jax.training.optimizer import constant, make_optimizer
+from transformer_jax.training.state import create_state
+from transformer_jax.training.step import train_step
 
 SMALL = TransformerConfig(
     source_vocab_size=11,
@@ -76,3 +87,49 @@ def test_nothing_sustains_more_than_its_peak():
 def test_an_unknown_accelerator_names_those_there_are():
     with pytest.raises(UserError, match="K80.*TPU v6e"):
         find_accelerator("abacus")
+
+
+def _xla_flops(config, num_pairs, source_length, target_length):
+    """Return XLA's own count for a compiled training step; nothing is computed."""
+    model = Transformer(config)
+    optimizer = make_optimizer(beta1=0.9, beta2=0.98, epsilon=1e-9, clip_norm=None)
+    state = jax.eval_shape(
+        lambda: create_state(init_params(model, jax.random.key(0)), optimizer)
+    )
+
+    def ids(length, dtype=jnp.int32):
+        return jax.ShapeDtypeStruct((num_pairs, length), dtype)
+
+    batch = Batch(
+        source_tokens=ids(source_length),
+        source_segments=ids(source_length),
+        source_positions=ids(source_length),
+        decoder_input_tokens=ids(target_length),
+        target_tokens=ids(target_length),
+        target_segments=ids(target_length),
+        target_positions=ids(target_length),
+        loss_weights=ids(target_length, jnp.float32),
+    )
+    step = functools.partial(
+        train_step,
+        loss_fn=translation_objective(model, label_smoothing=0.1),
+        optimizer=optimizer,
+        schedule=constant(1e-3),
+    )
+    rng = jax.eval_shape(lambda: jax.random.key(0))
+    return jax.jit(step).lower(state, batch, rng).compile().cost_analysis()["flops"]
+
+
+@pytest.mark.slow
+def test_the_count_is_that_of_xla_for_a_compiled_step():
+    config = TransformerConfig(
+        source_vocab_size=2000,
+        target_vocab_size=2000,
+        num_encoder_layers=1,
+        num_decoder_layers=1,
+        d_model=512,
+        d_ff=2048,
+        num_heads=8,
+    )
+    counted = step_flops(config, 32, 24, 32)
+    assert _xla_flops(config, 32, 24, 32) == pytest.approx(counted, rel=0.03)

@@ -86,3 +86,14 @@ def training_flops(
     """
     pair = _TRAINING_FACTOR * forward_flops(config, sentence_length, sentence_length)
     return num_steps * tokens_per_batch / sentence_length * pair
+
+
+def step_flops(
+    config: TransformerConfig, num_pairs: int, source_length: int, target_length: int
+) -> int:
+    """Count one update on a batch [num_pairs, source_length], [.., target_length]."""
+    return (
+        _TRAINING_FACTOR
+        * num_pairs
+        * forward_flops(config, source_length, target_length)
+    )

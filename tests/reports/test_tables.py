@@ -1,0 +1,120 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.reports.a_run import write_run
+from transformer_jax.reports import card, cost, reproduce, table1, table2, table3
+from transformer_jax.reports.paper_numbers import TABLE_3
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    return write_run(folder / "a_heads_1", folder / "text").root
+
+
+def _rows(report):
+    return {row["row"]: row for row in report.rows}
+
+
+def test_table_3_counts_the_real_model_and_says_where_the_paper_differs():
+    report = table3.make_report()
+    rows = _rows(report)
+    assert len(rows) == len(TABLE_3) == 20
+    assert rows["base"]["computed_params"] == 63_045_632
+    assert rows["big"]["computed_params"] == 214_171_648
+    assert rows["b_d_k_16"]["computed_params"] == 55_967_744
+    assert rows["base"]["computed_params_difference"] == -3.0
+    differences = [row["computed_params_difference"] for row in rows.values()]
+    assert all(abs(difference or 0) < 7 for difference in differences)
+    assert any("37 000" in note for note in report.notes)
+
+
+def test_table_3_puts_a_run_into_the_row_of_its_name(run):
+    row = _rows(table3.make_report([run]))["a_heads_1"]
+    assert row["measured_perplexity"] == 7
+    assert row["measured_paper_bleu"] == 27.6
+    assert row["paper_bleu"] == 24.9
+
+
+def test_table_2_prints_the_papers_flops_from_its_times():
+    rows = _rows(table2.make_report())
+    assert len(rows) == 10
+    base, big = rows["Transformer (base)"], rows["Transformer (big)"]
+    assert base["computed_flops_by_time"] == pytest.approx(3.28e18, rel=1e-3)
+    assert big["computed_flops_by_time"] == pytest.approx(2.30e19, rel=2e-3)
+    # 6 operations for each of 63 million weights and 2.5 billion tokens, and attention.
+    assert base["computed_flops"] == pytest.approx(6 * 63e6 * 2.5e9, rel=0.02)
+
+
+def test_table_2_has_a_row_for_each_text_that_a_run_was_scored_on(run):
+    rows = _rows(table2.make_report([run], accelerator="TPU v5e", num_devices=2))
+    row = rows["a_heads_1: test.step-4.beam4"]
+    assert row["measured_sacrebleu"] == 27.1
+    assert row["measured_paper_bleu"] == 27.6
+    assert row["computed_flops"] > 0
+    assert 0 < row["computed_utilisation"] < 1e-6
+
+
+def test_table_1_measures_self_attention(monkeypatch):
+    monkeypatch.setattr(table1, "LENGTHS", (8, 16))
+    monkeypatch.setattr(table1, "WIDTHS", (32,))
+    short, long = [row for row in table1.make_report().rows if row["n"]]
+    assert short["measured_path"] == long["measured_path"] == 1
+    assert short["measured_chain"] == long["measured_chain"] > 1
+    # 8 n d^2 + 4 n^2 d
+    assert long["computed_flops"] == 8 * 16 * 32**2 + 4 * 16**2 * 32
+    assert long["measured_flops"] >= long["computed_flops"]
+
+
+def test_the_cost_is_operations_over_rate():
+    row = _rows(cost.make_report())["TPU v5e-8"]
+    seconds = table2.paper_flops("base") / (8 * 197e12 * row["assumed_utilisation"])
+    assert row["computed_hours"] == pytest.approx(seconds / 3600, abs=0.01)
+
+
+def test_conditions_are_met_or_not_or_unknown(run):
+    rows = _rows(reproduce.make_report([run]))
+    assert rows["a_heads_1: beam"]["is_met"]
+    assert rows["a_heads_1: alpha"]["is_met"] is False
+    assert rows["a_heads_1: averaged checkpoints"]["measured_value"] == 1
+    assert rows["a_heads_1: vocabulary"]["is_met"] is False
+    assert rows["a_heads_1: test sentences"]["is_met"]
+    assert rows["a_heads_1: tokenised score"]["is_met"]
+
+
+def test_a_run_without_scores_has_conditions_that_are_unknown(tmp_path):
+    directory = write_run(tmp_path / "run", tmp_path / "text")
+    for path in directory.evaluation.glob("*.json"):
+        path.unlink()
+    assert _rows(reproduce.make_report([directory.root]))["run: beam"]["is_met"] is None
+
+
+def test_the_card_holds_config_scores_and_sizes(run):
+    path = card.write_card(run)
+    text = (run / "README.md").read_text()
+    assert path == str(run / "README.md")
+    assert "nrefs:1\\|case:mixed" in text
+    assert '"tokens_per_batch": 256' in text
+    assert "| steps | 4 |" in text
+
+
+def test_the_command_prints_json_rows():
+    result = subprocess.run(
+        [sys.executable, "-m", "transformer_jax.reports", "cost", "--format", "json"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert {"row", "computed_hours"} <= json.loads(result.stdout)[0].keys()
+
+
+def test_a_folder_that_is_no_run_is_an_error(tmp_path):
+    command = [sys.executable, "-m", "transformer_jax.reports", "reproduce"]
+    result = subprocess.run(
+        [*command, "--workdirs", str(tmp_path)], capture_output=True, text=True
+    )
+    assert result.returncode == 1
+    assert "is not a run" in result.stderr

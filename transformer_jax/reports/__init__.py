@@ -1,0 +1,1 @@
+"""The paper's tables with our figures beside them, and what a run is."""

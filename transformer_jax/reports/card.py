@@ -1,0 +1,81 @@
+"""RUN/README.md: what a run is, what it scores, and how to use it."""
+
+import json
+import os
+from typing import Any
+
+from transformer_jax.data.atomic import write_atomically
+from transformer_jax.reports import sizes
+from transformer_jax.reports.render import Report, render
+from transformer_jax.reports.runs import RunSummary, read_run
+from transformer_jax.reports.table2 import run_cost
+
+_USE = """## How to use it
+
+    python -m transformer_jax.translate --workdir RUN < in.txt > out.txt
+    python evaluate.py --workdir RUN --source S --reference R
+
+RUN is the folder of this file. It needs nothing else.
+"""
+
+
+def write_card(workdir: str | os.PathLike[str]) -> str:
+    """Write the card of a run into it, and return the path."""
+    run = read_run(workdir)
+    path = run.directory.root / "README.md"
+    with write_atomically(path) as file:
+        file.write(make_card(run).encode())
+    return str(path)
+
+
+def make_card(run: RunSummary) -> str:
+    """Return the card as Markdown."""
+    facts = render(Report(run.name, _facts(run)), "markdown")
+    scores = render(Report("Scores", _scores(run)), "markdown")
+    config = json.dumps(run.config, indent=2, ensure_ascii=False)
+    parts = [
+        facts,
+        "#" + scores if run.evaluations else "## Scores\n\nNone yet: run evaluate.py.",
+        _USE,
+        f"## Config\n\n```json\n{config}\n```\n",
+    ]
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def _facts(run: RunSummary) -> list[dict[str, Any]]:
+    """Return what the run was trained on, for how long, and what that took."""
+    data = run.config["data"]
+    model = sizes.of_run(run)
+    values = {
+        "languages": f"{data['source_language']} to {data['target_language']}",
+        "source of text": data["source"],
+        "vocabulary (joint sentencepiece BPE)": model.target_vocab_size,
+        "parameters": sizes.count_params(model),
+        "steps": run.steps,
+        "tokens seen on each side, at most": run.steps * data["tokens_per_batch"],
+        "training FLOPs, at most": run_cost(run)["computed_flops"],
+        "target tokens/s, median": run.target_tokens_per_second,
+        "validation perplexity, best": run.perplexity,
+        "compute type": run.config["model"]["dtype"],
+        "seed": run.config["seed"],
+    }
+    fingerprints = json.loads(run.directory.data_path.read_text(encoding="utf-8"))
+    values |= {f"SHA-256 of {name}": value for name, value in fingerprints.items()}
+    return [{"fact": name, "value": value} for name, value in values.items()]
+
+
+def _scores(run: RunSummary) -> list[dict[str, Any]]:
+    """Return each score with its signature and what was decoded how."""
+    rows = []
+    for name, evaluation in run.evaluations.items():
+        for score in ("sacrebleu", "chrf", "paper_bleu", "tokenised_lowercase_bleu"):
+            rows.append(
+                {
+                    "scored": name,
+                    "score": score,
+                    "value": evaluation.get(score),
+                    "signature": evaluation.get(f"{score}_signature"),
+                    "sentences": evaluation.get("num_sentences"),
+                }
+            )
+    return rows

@@ -1,0 +1,105 @@
+"""Which of the paper's conditions a run meets: why is my score lower?"""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from transformer_jax.reports import paper_numbers
+from transformer_jax.reports.render import Report
+from transformer_jax.reports.runs import RunSummary, read_run
+
+_NUM_AVERAGED = {"base": 5, "big": 20}
+_NUM_SENTENCES = 3003
+_NOTES = (
+    "A condition that is not met, or not known yet, may each lower or raise a score.",
+    "Decoding conditions are those of the evaluation of the test split that averaged "
+    "the most checkpoints.",
+)
+
+
+def make_report(workdirs: Sequence[str | os.PathLike[str]]) -> Report:
+    """List each condition of Sections 5 and 6.1 for each run."""
+    rows = []
+    for workdir in workdirs:
+        run = read_run(workdir)
+        for condition, paper, measured in _conditions(run):
+            is_met = None if measured is None else measured == paper
+            rows.append(
+                {
+                    "row": f"{run.name}: {condition}",
+                    "paper_value": paper,
+                    "measured_value": measured,
+                    "is_met": is_met,
+                }
+            )
+    return Report("The paper's conditions", rows, _NOTES)
+
+
+def _conditions(run: RunSummary) -> Iterator[tuple[str, Any, Any]]:
+    """Yield (condition, the paper's value, the run's value or None if unknown)."""
+    data, model = run.config["data"], run.config["model"]
+    optimizer, training = run.config["optimizer"], run.config["training"]
+    size = "big" if model["d_model"] == 1024 else "base"
+    paper = next(row for row in paper_numbers.TABLE_3 if row.row == size)
+    is_french = data["target_language"] == "fr"
+
+    yield "text", "WMT14", _text(data)
+    yield (
+        "vocabulary",
+        32_000 if is_french else paper_numbers.VOCAB_SIZE,
+        data["vocab_size"],
+    )
+    yield "tokens per batch", paper_numbers.TOKENS_PER_BATCH, data["tokens_per_batch"]
+    yield "steps", paper.num_steps, run.steps
+    yield "layers", paper.num_layers, model["num_encoder_layers"]
+    yield "width", paper.d_model, model["d_model"]
+    yield "inner width", paper.d_ff, model["d_ff"]
+    yield "heads", paper.num_heads, model["num_heads"]
+    yield (
+        "dropout",
+        0.1 if is_french else paper.dropout_rate,
+        model["dropout_rate"],
+    )
+    yield "norm position", "post", model["norm_position"]
+    yield "tied embeddings", "all", model["tied_embeddings"]
+    yield "label smoothing", paper.label_smoothing, training["label_smoothing"]
+    yield "schedule", "paper", optimizer["schedule"]
+    yield "warm-up steps", 4_000, optimizer["warmup_steps"]
+    yield "learning rate factor", 1.0, optimizer["learning_rate_factor"]
+    yield "Adam's beta2", 0.98, optimizer["beta2"]
+    yield from _decoding_conditions(run, size, is_french)
+
+
+def _text(data: dict[str, Any]) -> str:
+    """Name the training text as far as the config tells."""
+    name = data.get("tfds", {}).get("name", "")
+    if data["source"] == "tfds" and name.startswith("wmt14_translate/"):
+        return "WMT14"
+    return name or data["source"]
+
+
+def _decoding_conditions(
+    run: RunSummary, size: str, is_french: bool
+) -> Iterator[tuple[str, Any, Any]]:
+    """Yield what Section 6.1 asks of an evaluation of the test split."""
+    tests = [
+        evaluation
+        for evaluation in run.evaluations.values()
+        if evaluation["produced_by"]["text"] == "test"
+    ]
+    best: dict[str, Any] = max(
+        tests,
+        key=lambda e: (len(e["produced_by"]["checkpoint_steps"]), e["num_sentences"]),
+        default={},
+    )
+    by = best.get("produced_by", {})
+    steps = by.get("checkpoint_steps")
+    yield "averaged checkpoints", _NUM_AVERAGED[size], steps and len(steps)
+    yield "beam", 4, by.get("beam_size")
+    yield "alpha", 0.6, by.get("alpha")
+    yield "length penalty", "gnmt", by.get("length_penalty")
+    yield "extra output length", 50, by.get("max_extra_length")
+    yield "test sentences", _NUM_SENTENCES, best.get("num_sentences")
+    signature = "case:mixed|tok:moses-{}|smooth:none|split:{}"
+    expected = signature.format(*(("fr", "no") if is_french else ("de", "hyphens")))
+    yield "tokenised score", expected, best.get("paper_bleu_signature")

@@ -1,0 +1,69 @@
+"""What a report reads of a run: its config, its metrics and its scores."""
+
+import dataclasses
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from transformer_jax.run_directory import RunDirectory
+
+
+@dataclasses.dataclass(frozen=True)
+class RunSummary:
+    """A run as far as reports look at it.
+
+    Attributes:
+      name: of its directory.
+      directory: its paths.
+      config: every field, as nested mappings.
+      steps: updates done, by its last metrics; 0 before the first.
+      perplexity: the lowest on the validation split; None before the first validation.
+      target_tokens_per_second: the median over the run; None before the first report.
+      evaluations: what `evaluate.py` wrote, by the name of its file.
+    """
+
+    name: str
+    directory: RunDirectory
+    config: Mapping[str, Any]
+    steps: int
+    perplexity: float | None
+    target_tokens_per_second: float | None
+    evaluations: Mapping[str, Mapping[str, Any]]
+
+
+def read_run(workdir: str | os.PathLike[str]) -> RunSummary:
+    """Read a run.
+
+    Raises:
+      UserError: if this is not a run.
+    """
+    directory = RunDirectory(workdir)
+    config = directory.read_config().to_dict()
+    metrics = list(_read_metrics(directory))
+    perplexities = _values(metrics, "validation/perplexity")
+    speeds = sorted(_values(metrics, "train/target_tokens_per_second"))
+    return RunSummary(
+        name=directory.root.resolve().name,
+        directory=directory,
+        config=config,
+        steps=max((int(row["step"]) for row in metrics), default=0),
+        perplexity=min(perplexities, default=None),
+        target_tokens_per_second=speeds[len(speeds) // 2] if speeds else None,
+        evaluations={
+            path.stem: json.loads(path.read_text(encoding="utf-8"))
+            for path in sorted(directory.evaluation.glob("*.json"))
+        },
+    )
+
+
+def _read_metrics(directory: RunDirectory) -> Iterator[Mapping[str, Any]]:
+    """Yield the finished lines; a run in training may be writing the last one."""
+    if directory.metrics_path.exists():
+        for line in directory.metrics_path.read_text(encoding="utf-8").splitlines(True):
+            if line.endswith("\n"):
+                yield json.loads(line)
+
+
+def _values(rows: Sequence[Mapping[str, Any]], name: str) -> list[float]:
+    return [row[name] for row in rows if row.get(name) is not None]
