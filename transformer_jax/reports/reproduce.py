@@ -1,7 +1,7 @@
 """Which of the paper's conditions a run meets: why is my score lower?"""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from transformer_jax.reports import paper_numbers
@@ -87,7 +87,7 @@ def _decoding_conditions(
         for evaluation in run.evaluations.values()
         if evaluation["produced_by"]["text"] == "test"
     ]
-    best: dict[str, Any] = max(
+    best: Mapping[str, Any] = max(
         tests,
         key=lambda e: (len(e["produced_by"]["checkpoint_steps"]), e["num_sentences"]),
         default={},

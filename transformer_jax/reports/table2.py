@@ -1,7 +1,7 @@
 """Table 2: scores on newstest2014 and what training cost, counted in three ways."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from transformer_jax.evaluation.accelerators import find_accelerator, sustained_flops
@@ -96,13 +96,13 @@ def _run_rows(
 
 def run_cost(
     run: RunSummary, accelerator: str | None = None, num_devices: int = 1
-) -> Mapping[str, float]:
+) -> dict[str, Any]:
     """Count what a run's updates cost, and how well they used their devices.
 
     Batches count as full, which is a bound from above.
     """
     config = sizes.of_run(run)
-    cost = {
+    cost: dict[str, Any] = {
         "computed_flops": training_flops(
             config,
             num_steps=run.steps,
