@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 
+from transformer_jax import components
 from transformer_jax.data.tokenizer import Tokenizer
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.transformer import Transformer, init_params
@@ -36,12 +37,9 @@ def of_run(run: RunSummary) -> TransformerConfig:
     Raises:
       UserError: if the run has no tokenizer yet.
     """
-    vocab_size = Tokenizer(run.directory.tokenizer_path).vocab_size
-    fields = dict(run.config["model"])
-    del fields["name"]
-    return TransformerConfig(
-        source_vocab_size=vocab_size, target_vocab_size=vocab_size, **fields
-    )
+    tokenizer = Tokenizer(run.directory.tokenizer_path)
+    config = run.directory.read_config()
+    return components.build_model(config.model, tokenizer, tokenizer).config
 
 
 @functools.cache
@@ -49,4 +47,4 @@ def count_params(config: TransformerConfig) -> int:
     """Count the parameters of the real model, without making any."""
     model = Transformer(config)
     shapes = jax.eval_shape(lambda: init_params(model, jax.random.key(0)))
-    return sum(leaf.size for leaf in jax.tree.leaves(shapes))
+    return components.count_params(shapes)

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 import jax
 import jax.numpy as jnp
 
+from transformer_jax.data.atomic import write_atomically
 from transformer_jax.training.objectives import MetricSums
 
 
@@ -136,9 +137,8 @@ class JsonLinesWriter(MetricWriter):
         self._path = pathlib.Path(path)
         self._path.parent.mkdir(parents=True, exist_ok=True)
         kept = [line for line in self._lines() if _step_of(line) <= start_step]
-        temporary = self._path.with_name(self._path.name + ".tmp")
-        temporary.write_text("".join(kept), encoding="utf-8")
-        os.replace(temporary, self._path)
+        with write_atomically(self._path) as file:
+            file.write("".join(kept).encode())
         self._file = open(self._path, "a", encoding="utf-8")
 
     def write(self, step: int, values: Mapping[str, float]) -> None:
