@@ -84,7 +84,7 @@ def training_flops(
     Returns:
       Floating point operations.
     """
-    pair = _TRAINING_FACTOR * forward_flops(config, sentence_length, sentence_length)
+    pair = step_flops(config, 1, sentence_length, sentence_length)
     return num_steps * tokens_per_batch / sentence_length * pair
 
 
