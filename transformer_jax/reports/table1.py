@@ -6,6 +6,7 @@ several lengths and widths.
 
 import functools
 import os
+import pathlib
 from typing import Any
 
 import jax
@@ -83,6 +84,7 @@ def _apply_one(apply: Any, x: jax.Array) -> jax.Array:
 
 def save_plot(report: Report, path: str | os.PathLike[str]) -> None:
     """Draw measured operations against length as a PNG or SVG."""
+    import matplotlib
     from matplotlib.figure import Figure
 
     figure = Figure((6, 4), layout="constrained")
@@ -98,4 +100,7 @@ def save_plot(report: Report, path: str | os.PathLike[str]) -> None:
     axes.set_ylabel("operations of a layer")
     axes.set_title("Self-attention: XLA's analysis (dots) and the count (lines)")
     axes.legend()
-    figure.savefig(os.fspath(path))
+    # The same figures give the same file: no date, and no random names inside an SVG.
+    is_svg = pathlib.Path(path).suffix == ".svg"
+    with matplotlib.rc_context({"svg.hashsalt": "table1"}):
+        figure.savefig(path, metadata={"Date": None} if is_svg else None)
