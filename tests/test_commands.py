@@ -58,6 +58,10 @@ def test_translate_writes_one_line_for_each_line_whatever_it_holds(run):
     )
     assert result.returncode == 0, result.stderr
     assert result.stdout.count(b"\n") == len(lines)
+    assert (
+        b"standard input: stripped 1 carriage returns and 0 byte-order marks; kept 2 "
+        b"other separators inside lines" in result.stderr
+    )
     translations = result.stdout.decode().split("\n")
     assert translations[1] == translations[2] == ""
     assert "line 8" in result.stderr.decode()

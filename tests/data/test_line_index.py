@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from transformer_jax.data import line_index
-from transformer_jax.data.line_index import LineCounts, LineIndex
-from transformer_jax.data.lines import read_lines
+from transformer_jax.data.line_index import LineIndex
+from transformer_jax.data.lines import LineCounts, read_lines
 from transformer_jax.errors import UserError
 
 

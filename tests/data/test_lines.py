@@ -1,5 +1,6 @@
 import gzip
 import io
+import logging
 import os
 
 import pytest
@@ -41,6 +42,22 @@ def test_lines_by_hand(content, lines, tmp_path):
     path.write_bytes(content)
     assert list(iter_lines(io.BytesIO(content))) == lines
     assert read_lines(path) == lines
+
+
+def test_what_is_odd_about_a_text_is_counted_and_said(caplog):
+    content = "\ufeffa\r\nb\u2028c\r\n\x85d\re\n".encode()
+    with caplog.at_level(logging.INFO):
+        assert len(list(iter_lines(io.BytesIO(content), "my text"))) == 3
+    assert caplog.messages == [
+        "my text: stripped 2 carriage returns and 1 byte-order marks; kept 2 other "
+        "separators inside lines"
+    ]
+
+
+def test_nothing_is_said_of_a_plain_text(caplog):
+    with caplog.at_level(logging.INFO):
+        list(iter_lines(io.BytesIO("a\nß\n".encode())))
+    assert not caplog.messages
 
 
 def test_gzip_is_read_by_content_and_over_several_members(tmp_path):

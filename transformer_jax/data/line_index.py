@@ -19,7 +19,14 @@ from typing import Any
 import numpy as np
 
 from transformer_jax.data.atomic import write_atomically
-from transformer_jax.data.lines import BOM, is_gzip, not_utf8, open_bytes
+from transformer_jax.data.lines import (
+    BOM,
+    LineCounts,
+    count_separators,
+    is_gzip,
+    not_utf8,
+    open_bytes,
+)
 from transformer_jax.errors import UserError
 
 _LOGGER = logging.getLogger(__name__)
@@ -29,27 +36,10 @@ _FORMAT_VERSION = 1
 _BLOCK_BYTES = 1 << 24
 _NEWLINE, _TAB = ord("\n"), ord("\t")
 
-# Characters that other programs take for the end of a line.
-_ASCII_SEPARATORS = b"\v\f\x1c\x1d\x1e"
-_OTHER_SEPARATORS = [c.encode() for c in "\x85\u2028\u2029"]
 # For each byte 0 if it occurs in a character of white space, else 1. A line with a 1 is
 # not blank; the few others are looked at one by one.
 _SPACE_BYTES = {b for c in map(chr, range(0x3001)) if c.isspace() for b in c.encode()}
 _IS_LETTER = bytes(byte not in _SPACE_BYTES for byte in range(256))
-
-
-@dataclasses.dataclass(frozen=True)
-class LineCounts:
-    """What was met on the way through a file."""
-
-    lines: int = 0
-    carriage_returns: int = 0
-    byte_order_marks: int = 0
-    separators_inside_lines: int = 0
-
-    def __add__(self, other: "LineCounts") -> "LineCounts":
-        ours, theirs = dataclasses.astuple(self), dataclasses.astuple(other)
-        return LineCounts(*(a + b for a, b in zip(ours, theirs, strict=True)))
 
 
 class LineIndex:
@@ -197,7 +187,7 @@ class _Scan:
         self.counts += LineCounts(
             lines=len(ends),
             carriage_returns=text.count(b"\r\n"),
-            separators_inside_lines=_count_separators(text),
+            separators_inside_lines=count_separators(text),
         )
         return starts.astype(np.uint64)
 
@@ -248,13 +238,6 @@ class _Scan:
             )
             number = self.counts.lines + line + 1
             raise not_utf8(self.path, number, inside) from error
-
-
-def _count_separators(text: bytes) -> int:
-    count = len(text) - len(text.translate(None, delete=_ASCII_SEPARATORS))
-    if not text.isascii():
-        count += sum(text.count(separator) for separator in _OTHER_SEPARATORS)
-    return count
 
 
 def _whole_line_blocks(file: Any) -> Iterator[bytes]:

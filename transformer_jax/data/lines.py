@@ -5,8 +5,10 @@ others, which shifts one side of a parallel text against the other.
 """
 
 import contextlib
+import dataclasses
 import gzip
 import io
+import logging
 import os
 import pathlib
 import zlib
@@ -18,12 +20,41 @@ from transformer_jax.errors import UserError
 BOM = b"\xef\xbb\xbf"
 _GZIP_MAGIC = b"\x1f\x8b"
 
+# Characters that other programs take for the end of a line.
+_ASCII_SEPARATORS = b"\v\f\x1c\x1d\x1e"
+_OTHER_SEPARATORS = [c.encode() for c in "\x85\u2028\u2029"]
+
+_LOGGER = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class LineCounts:
+    """What was met on the way through a file."""
+
+    lines: int = 0
+    carriage_returns: int = 0
+    byte_order_marks: int = 0
+    separators_inside_lines: int = 0
+
+    def __add__(self, other: "LineCounts") -> "LineCounts":
+        ours, theirs = dataclasses.astuple(self), dataclasses.astuple(other)
+        return LineCounts(*(a + b for a, b in zip(ours, theirs, strict=True)))
+
+    def describe_oddities(self) -> str:
+        """Return in words what was stripped and what was kept."""
+        return (
+            f"stripped {self.carriage_returns} carriage returns and "
+            f"{self.byte_order_marks} byte-order marks; kept "
+            f"{self.separators_inside_lines} other separators inside lines"
+        )
+
 
 def iter_lines(stream: Iterable[bytes], name: str = "standard input") -> Iterator[str]:
     r"""Yield the lines of a binary stream without their ends.
 
     One "\r" before the "\n" and a byte-order mark at the very start go; everything else
-    stays, so n lines in are n lines out. A missing last "\n" is fine.
+    stays, so n lines in are n lines out. A missing last "\n" is fine. What went, and
+    what stayed though other programs would end a line there, is counted and logged.
 
     Args:
       stream: a file opened in binary mode, which splits at "\n" alone.
@@ -32,16 +63,37 @@ def iter_lines(stream: Iterable[bytes], name: str = "standard input") -> Iterato
     Raises:
       UserError: if a line is not UTF-8.
     """
+    carriage_returns = byte_order_marks = separators = 0
     for number, raw in enumerate(stream, start=1):
-        if number == 1:
+        if number == 1 and raw.startswith(BOM):
+            byte_order_marks = 1
             raw = raw.removeprefix(BOM)
             if not raw:  # A file of a byte-order mark alone holds no line.
-                return
-        raw = raw.removesuffix(b"\n").removesuffix(b"\r")
+                break
+        raw = raw.removesuffix(b"\n")
+        if raw.endswith(b"\r"):
+            carriage_returns += 1
+            raw = raw.removesuffix(b"\r")
+        separators += count_separators(raw)
         try:
             yield raw.decode("utf-8")
         except UnicodeDecodeError as error:
             raise not_utf8(name, number, error) from error
+    if carriage_returns or byte_order_marks or separators:
+        counts = LineCounts(
+            carriage_returns=carriage_returns,
+            byte_order_marks=byte_order_marks,
+            separators_inside_lines=separators,
+        )
+        _LOGGER.info("%s: %s", name, counts.describe_oddities())
+
+
+def count_separators(text: bytes) -> int:
+    """Count what other programs than this one take for the end of a line."""
+    count = len(text) - len(text.translate(None, delete=_ASCII_SEPARATORS))
+    if not text.isascii():
+        count += sum(text.count(separator) for separator in _OTHER_SEPARATORS)
+    return count
 
 
 def read_lines(path: str | os.PathLike[str]) -> list[str]:

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from transformer_jax.data.line_index import LineCounts, LineIndex
+from transformer_jax.data.line_index import LineIndex
+from transformer_jax.data.lines import LineCounts
 from transformer_jax.errors import UserError
 
 _LOGGER = logging.getLogger(__name__)
@@ -109,10 +110,7 @@ class TextFilePairs:
         counts = sum((file.counts for file in files), LineCounts())
         return (
             f"{_names([file.path for file in files])}: {len(self)} pairs; skipped "
-            f"{self.drops['empty']} with an empty side; stripped "
-            f"{counts.carriage_returns} carriage returns and {counts.byte_order_marks} "
-            f"byte-order marks; kept {counts.separators_inside_lines} other separators "
-            "inside lines"
+            f"{self.drops['empty']} with an empty side; {counts.describe_oddities()}"
         )
 
 
