@@ -29,7 +29,13 @@ from transformer_jax.evaluation.bleu import score
 from transformer_jax.evaluation.scores import evaluate_loss
 from transformer_jax.models.transformer import Transformer, init_params, param_axes
 from transformer_jax.run_directory import RunDirectory
-from transformer_jax.sharding.mesh import make_mesh, put_ahead, replicated, shard_batch
+from transformer_jax.sharding.mesh import (
+    describe_devices,
+    make_mesh,
+    put_ahead,
+    replicated,
+    shard_batch,
+)
 from transformer_jax.sharding.rules import param_shardings
 from transformer_jax.trained_run import read_weights
 from transformer_jax.training import loop, metrics
@@ -106,6 +112,7 @@ def _train(
         state, dropout_rng, metadata = restored
         _LOGGER.info("Going on from step %d", int(state.step))
     start_step = int(state.step)
+    directory.record_hardware(start_step, describe_devices(mesh))
 
     step_fn = jax.jit(
         functools.partial(

@@ -9,6 +9,7 @@ RUN/checkpoints/       full states, to go on from
 RUN/parameters/        weights alone: the last few, and the best
 RUN/metrics.jsonl      a row for each log and each validation
 RUN/events/            the same for TensorBoard
+RUN/hardware.json      what it was trained on, from which step
 RUN/evaluation/        scores, and the translations that were scored
 """
 
@@ -66,6 +67,7 @@ class RunDirectory:
         self.tokens = self.root / "tokens"
         self.metrics_path = self.root / "metrics.jsonl"
         self.events = self.root / "events"
+        self.hardware_path = self.root / "hardware.json"
         self.evaluation = self.root / "evaluation"
 
     def read_config(self) -> ml_collections.ConfigDict:
@@ -157,6 +159,19 @@ class RunDirectory:
                 "than the config names now. Give the same text and tokenizer, or use "
                 "another --workdir."
             )
+
+    def record_hardware(self, step: int, hardware: Mapping[str, Any]) -> None:
+        """Write down what the run is trained on from `step` on."""
+        kept = [entry for entry in self.read_hardware() if entry["from_step"] < step]
+        if not kept or kept[-1] != {"from_step": kept[-1]["from_step"], **hardware}:
+            kept.append({"from_step": step, **hardware})
+        write_json(self.hardware_path, kept)
+
+    def read_hardware(self) -> list[Mapping[str, Any]]:
+        """Return what the run was trained on, in order; nothing if it never was."""
+        if not self.hardware_path.exists():
+            return []
+        return json.loads(self.hardware_path.read_text())
 
     def check_tokenizer(self, fingerprint: str) -> None:
         """Make sure that the tokenizer is the one the weights were trained with.

@@ -56,7 +56,7 @@ def test_the_forward_pass_is_the_sum_of_its_layers_and_the_logits():
 
 def test_the_base_model_costs_six_operations_for_each_weight_and_token():
     flops = training_flops(
-        BASE, num_steps=100_000, tokens_per_batch=25_000, sentence_length=1
+        BASE, source_tokens=2.5e9, target_tokens=2.5e9, sentence_length=1
     )
     # 63 million weights, and 2.5 billion tokens on each side.
     assert flops == pytest.approx(6 * 63.0e6 * 2.5e9, rel=0.01)
@@ -64,12 +64,23 @@ def test_the_base_model_costs_six_operations_for_each_weight_and_token():
 
 def test_longer_sentences_cost_more_for_the_same_tokens():
     costs = [
-        training_flops(BASE, num_steps=1, tokens_per_batch=1000, sentence_length=length)
+        training_flops(
+            BASE, source_tokens=1000, target_tokens=1000, sentence_length=length
+        )
         for length in (10, 100, 1000)
     ]
     assert costs == sorted(costs)
     # Three attentions a pair of layers, 4 n d each, six times, trained.
     assert costs[2] - costs[1] == 3 * 1000 * 6 * 3 * 4 * 900 * 512
+
+
+def test_each_side_costs_what_its_own_tokens_pass_through():
+    # Four pairs of five source and three target pieces.
+    pair = forward_flops(SMALL, 5, 3)
+    counted = training_flops(
+        SMALL, source_tokens=20, target_tokens=12, sentence_length=3
+    )
+    assert counted == pytest.approx(3 * 4 * pair)
 
 
 def test_the_papers_own_times_give_the_papers_flops():

@@ -23,15 +23,28 @@ def write_run(root, text, **data):
         normalizer="identity",
     )
     rows = [
-        {"step": 2, "train/target_tokens_per_second": 10.0, "validation/perplexity": 9},
-        {"step": 4, "train/target_tokens_per_second": 30.0, "validation/perplexity": 7},
+        {"step": 2, "validation/perplexity": 9, **_training_report(10.0)},
+        {"step": 4, "validation/perplexity": 7, **_training_report(30.0)},
     ]
+    directory.record_hardware(
+        0, {"device_kind": "TPU v4", "num_devices": 4, "num_hosts": 1}
+    )
     directory.metrics_path.write_text(
         "".join(json.dumps(row) + "\n" for row in rows) + '{"step": 9'
     )
     for split in ("validation", "test"):
         directory.write_evaluation(f"{split}.step-4.beam4", _evaluation(split), ["x"])
     return directory
+
+
+def _training_report(speed):
+    return {
+        "train/loss": 2.5,
+        "train/target_tokens_per_second": speed,
+        "train/target_tokens": 600.0,
+        "train/source_tokens": 500.0,
+        "train/seconds": 600.0 / speed,
+    }
 
 
 def _evaluation(split):

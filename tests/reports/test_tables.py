@@ -7,6 +7,7 @@ import pytest
 from tests.reports.a_run import write_run
 from transformer_jax.reports import card, cost, reproduce, table1, table2, table3
 from transformer_jax.reports.paper_numbers import TABLE_3
+from transformer_jax.reports.runs import read_run
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +55,27 @@ def test_table_2_has_a_row_for_each_text_that_a_run_was_scored_on(run):
     row = rows["a_heads_1: test.step-4.beam4"]
     assert row["measured_sacrebleu"] == 27.1
     assert row["measured_paper_bleu"] == 27.6
-    assert row["computed_flops"] > 0
-    assert 0 < row["computed_utilisation"] < 1e-6
+    # 600 target pieces in each of two reports, at 10 and 30 a second.
+    assert row["measured_hours"] == pytest.approx(80 / 3600)
+    assert row["computed_flops_by_time"] == pytest.approx(80 * 2 * 0.4 * 197e12)
+    per_token = row["computed_flops"] / 1200
+    assert row["computed_utilisation"] == pytest.approx(30 * per_token / (2 * 197e12))
+
+
+def test_table_2_takes_the_devices_that_a_run_wrote_down(run):
+    (row, *_) = [
+        row for row in table2.make_report([run]).rows if run.name in row["row"]
+    ]
+    assert row["computed_flops_by_time"] == pytest.approx(80 * 4 * 0.4 * 275e12)
+
+
+def test_a_run_that_never_counted_its_time_has_no_cost_by_time(tmp_path):
+    directory = write_run(tmp_path / "old", tmp_path / "text")
+    directory.metrics_path.write_text('{"step": 4, "train/loss": 2.0}\n')
+    cost = table2.run_cost(read_run(directory.root))
+    # Batches count as full: 4 of 256 pieces on each side.
+    assert cost.keys() == {"computed_flops"}
+    assert cost["computed_flops"] > 0
 
 
 def test_table_1_measures_self_attention(monkeypatch):
@@ -99,6 +119,8 @@ def test_the_card_holds_config_scores_and_sizes(run):
     assert "nrefs:1\\|case:mixed" in text
     assert '"tokens_per_batch": 256' in text
     assert "| steps | 4 |" in text
+    assert "| target tokens trained on | 1200 |" in text
+    assert "| hardware | 4 x TPU v4 |" in text
 
 
 def test_the_command_prints_json_rows():

@@ -13,6 +13,7 @@ from tests.training.toy import (
     SCHEDULE,
     assert_same,
     batches_from,
+    make_batch,
     make_state,
     make_step,
 )
@@ -80,7 +81,8 @@ def test_a_run_logs_evaluates_and_saves_when_it_should(tmp_path, step):
     state, reason, store = run(tmp_path, step, evaluate=evaluate, writers=recorder)
     assert (int(state.step), reason) == (20, "finished")
     assert evaluate.steps == [4, 8, 12, 16, 20]
-    assert sorted(recorder.rows) == [4, 5, 8, 10, 12, 15, 16, 20]
+    # Every fifth, every fourth with a validation, every sixth with a save.
+    assert sorted(recorder.rows) == [4, 5, 6, 8, 10, 12, 15, 16, 18, 20]
     assert "validation/sacrebleu" not in recorder.rows[5]
     assert recorder.rows[8]["validation/sacrebleu"] == 3.0
     np.testing.assert_allclose(recorder.rows[5]["train/learning_rate"], 0.01)
@@ -103,6 +105,22 @@ def test_stopped_and_resumed_equals_uninterrupted_bit_for_bit(tmp_path, step):
     assert_same(parts, whole)
     assert evaluated == [3, 4, 8, 12, 13, 16, 20]
     assert store.best_step() == 16
+
+
+def test_the_reports_of_a_run_that_was_broken_off_count_each_token_once(tmp_path, step):
+    whole = Recorder()
+    run(tmp_path / "whole", step, writers=whole)
+    parts = []
+    for num_steps in (3, 13, 20):
+        parts.append(Recorder())
+        settings = dataclasses.replace(SETTINGS, num_steps=num_steps)
+        run(tmp_path / "parts", step, settings=settings, writers=parts[-1])
+
+    def total(recorders):
+        rows = [row for recorder in recorders for row in recorder.rows.values()]
+        return sum(row["train/target_tokens"] for row in rows)
+
+    assert total(parts) == total([whole]) == 20 * make_batch(0).loss_weights.sum()
 
 
 def test_a_finished_run_does_nothing_more(tmp_path, step):

@@ -49,6 +49,9 @@ def test_means_are_those_worked_out_by_hand():
         "target_tokens_per_second": 1.5,
         "gradient_norm": 2.0,
         "skipped": 1.0,
+        "source_tokens": 5.0,
+        "target_tokens": 3.0,
+        "seconds": 2.0,
     }
 
 

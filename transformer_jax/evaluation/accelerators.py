@@ -47,6 +47,8 @@ ACCELERATORS = {
         Accelerator("V100", 125e12, "float16", _NVIDIA),
         Accelerator("A100", 312e12, "bfloat16", _NVIDIA),
         Accelerator("H100", 989e12, "bfloat16", f"{_NVIDIA}, SXM"),
+        Accelerator("H100 PCIe", 756e12, "bfloat16", _NVIDIA),
+        Accelerator("H200", 989e12, "bfloat16", f"{_NVIDIA}, SXM"),
         Accelerator("TPU v2", 45e12, "bfloat16", _GOOGLE),
         Accelerator("TPU v3", 123e12, "bfloat16", _GOOGLE),
         Accelerator("TPU v4", 275e12, "bfloat16", _GOOGLE),
@@ -69,6 +71,18 @@ def find_accelerator(name: str) -> Accelerator:
             f"{', '.join(ACCELERATORS)}."
         )
     return ACCELERATORS[name]
+
+
+# What JAX calls a device, where that does not hold the name in the table.
+_KINDS = {"TPU v5 lite": "TPU v5e", "TPU v5": "TPU v5p", "TPU v6 lite": "TPU v6e"}
+
+
+def recognise(device_kind: str) -> Accelerator | None:
+    """Return the accelerator that JAX calls `device_kind`; None if it is not known."""
+    named = [name for name in ACCELERATORS if name in device_kind]
+    # The longest: an H100 PCIe is not an H100.
+    name = _KINDS.get(device_kind) or max(named, key=len, default=None)
+    return None if name is None else ACCELERATORS[name]
 
 
 def sustained_flops(

@@ -11,8 +11,8 @@ _TRAINING_FACTOR = 3
 
 
 def forward_flops(
-    config: TransformerConfig, source_length: int, target_length: int
-) -> int:
+    config: TransformerConfig, source_length: float, target_length: float
+) -> float:
     """Count the forward pass of one sentence pair.
 
     Args:
@@ -40,8 +40,8 @@ def forward_flops(
 
 
 def attention_flops(
-    config: TransformerConfig, query_length: int, key_length: int
-) -> int:
+    config: TransformerConfig, query_length: float, key_length: float
+) -> float:
     """Count one multi-head attention (Section 3.2), its four projections included.
 
     Args:
@@ -60,7 +60,7 @@ def attention_flops(
     return projections + products
 
 
-def _feed_forward_flops(config: TransformerConfig, length: int) -> int:
+def _feed_forward_flops(config: TransformerConfig, length: float) -> float:
     """Count FFN(x) at each of `length` positions (Section 3.3)."""
     return 4 * length * config.d_model * config.d_ff
 
@@ -68,30 +68,33 @@ def _feed_forward_flops(config: TransformerConfig, length: int) -> int:
 def training_flops(
     config: TransformerConfig,
     *,
-    num_steps: int,
-    tokens_per_batch: int,
-    sentence_length: int,
+    source_tokens: float,
+    target_tokens: float,
+    sentence_length: float,
 ) -> float:
-    """Count a whole training on batches of equally long sentences.
+    """Count a whole training, forward and backward.
 
     Args:
       config: sizes of the model.
-      num_steps: how many updates.
-      tokens_per_batch: pieces on each side of a batch.
-      sentence_length: pieces of each sentence; it decides the share of attention's
-        quadratic part alone.
+      source_tokens: pieces of the source side that were trained on, over all updates.
+      target_tokens: likewise of the target side.
+      sentence_length: pieces of a target; it decides the share of attention's quadratic
+        part alone.
 
     Returns:
       Floating point operations.
     """
-    pair = step_flops(config, 1, sentence_length, sentence_length)
-    return num_steps * tokens_per_batch / sentence_length * pair
+    num_pairs = target_tokens / sentence_length
+    return step_flops(config, num_pairs, source_tokens / num_pairs, sentence_length)
 
 
 def step_flops(
-    config: TransformerConfig, num_pairs: int, source_length: int, target_length: int
-) -> int:
-    """Count one update on a batch [num_pairs, source_length], [.., target_length]."""
+    config: TransformerConfig,
+    num_pairs: float,
+    source_length: float,
+    target_length: float,
+) -> float:
+    """Count an update on `num_pairs` sentences of these lengths, or mean lengths."""
     return (
         _TRAINING_FACTOR
         * num_pairs

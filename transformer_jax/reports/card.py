@@ -45,16 +45,21 @@ def make_card(run: RunSummary) -> str:
 def _facts(run: RunSummary) -> list[dict[str, Any]]:
     """Return what the run was trained on, for how long, and what that took."""
     data = run.config["data"]
-    model = sizes.of_run(run)
+    model, cost = sizes.of_run(run), run_cost(run)
     values = {
         "languages": f"{data['source_language']} to {data['target_language']}",
         "source of text": data["source"],
         "vocabulary (joint sentencepiece BPE)": model.target_vocab_size,
         "parameters": sizes.count_params(model),
         "steps": run.steps,
-        "tokens seen on each side, at most": run.steps * data["tokens_per_batch"],
-        "training FLOPs, at most": run_cost(run)["computed_flops"],
+        "source tokens trained on": run.source_tokens,
+        "target tokens trained on": run.target_tokens,
+        "tokens of a batch on each side, at most": data["tokens_per_batch"],
+        "training FLOPs (matrix products)": cost["computed_flops"],
+        "hardware": _hardware(run),
+        "hours of training, without validation": cost.get("measured_hours"),
         "target tokens/s, median": run.target_tokens_per_second,
+        "utilisation of the devices' peak": cost.get("computed_utilisation"),
         "validation perplexity, best": run.perplexity,
         "compute type": run.config["model"]["dtype"],
         "seed": run.config["seed"],
@@ -62,6 +67,19 @@ def _facts(run: RunSummary) -> list[dict[str, Any]]:
     fingerprints = json.loads(run.directory.data_path.read_text(encoding="utf-8"))
     values |= {f"SHA-256 of {name}": value for name, value in fingerprints.items()}
     return [{"fact": name, "value": value} for name, value in values.items()]
+
+
+def _hardware(run: RunSummary) -> str | None:
+    """Name what a run was trained on, and from which step where it changed."""
+    parts = []
+    for entry in run.hardware:
+        text = f"{entry['num_devices']} x {entry['device_kind']}"
+        if entry["device_kind"] == "cpu":
+            text += f" ({entry['num_cores']} cores, {entry['processor']})"
+        if len(run.hardware) > 1:
+            text += f" from step {entry['from_step']}"
+        parts.append(text)
+    return "; ".join(parts) or None
 
 
 def _scores(run: RunSummary) -> list[dict[str, Any]]:

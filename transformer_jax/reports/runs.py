@@ -20,6 +20,11 @@ class RunSummary:
       steps: updates done, by its last metrics; 0 before the first.
       perplexity: the lowest on the validation split; None before the first validation.
       target_tokens_per_second: the median over the run; None before the first report.
+      seconds: of training, validation and saves left out; None where a report lacks
+        it, as those of older runs do.
+      source_tokens: real pieces of the source side that were trained on, likewise.
+      target_tokens: of the target side.
+      hardware: what it was trained on, in order.
       evaluations: what `evaluate.py` wrote, by the name of its file.
     """
 
@@ -29,6 +34,10 @@ class RunSummary:
     steps: int
     perplexity: float | None
     target_tokens_per_second: float | None
+    seconds: float | None
+    source_tokens: float | None
+    target_tokens: float | None
+    hardware: Sequence[Mapping[str, Any]]
     evaluations: Mapping[str, Mapping[str, Any]]
 
 
@@ -50,6 +59,10 @@ def read_run(workdir: str | os.PathLike[str]) -> RunSummary:
         steps=max((int(row["step"]) for row in metrics), default=0),
         perplexity=min(perplexities, default=None),
         target_tokens_per_second=speeds[len(speeds) // 2] if speeds else None,
+        seconds=_total(metrics, "train/seconds"),
+        source_tokens=_total(metrics, "train/source_tokens"),
+        target_tokens=_total(metrics, "train/target_tokens"),
+        hardware=directory.read_hardware(),
         evaluations={
             path.stem: json.loads(path.read_text(encoding="utf-8"))
             for path in sorted(directory.evaluation.glob("*.json"))
@@ -67,3 +80,10 @@ def _read_metrics(directory: RunDirectory) -> Iterator[Mapping[str, Any]]:
 
 def _values(rows: Sequence[Mapping[str, Any]], name: str) -> list[float]:
     return [row[name] for row in rows if row.get(name) is not None]
+
+
+def _total(rows: Sequence[Mapping[str, Any]], name: str) -> float | None:
+    """Add up a number of all reports of training; None if one of them lacks it."""
+    reports = [row for row in rows if "train/loss" in row]
+    values = _values(reports, name)
+    return sum(values) if values and len(values) == len(reports) else None

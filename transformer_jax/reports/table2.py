@@ -4,9 +4,13 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from transformer_jax.evaluation.accelerators import find_accelerator, sustained_flops
+from transformer_jax.evaluation.accelerators import (
+    Accelerator,
+    find_accelerator,
+    recognise,
+    sustained_flops,
+)
 from transformer_jax.evaluation.flops import training_flops
-from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.reports import paper_numbers, sizes
 from transformer_jax.reports.render import Report, Row
 from transformer_jax.reports.runs import RunSummary, read_run
@@ -20,8 +24,12 @@ _NOTES = (
     "sacreBLEU (measured_sacrebleu) is another number.",
     "paper_flops as printed; computed_flops_by_time is time x devices x sustained "
     "rate, the paper's way, from its own times.",
-    "computed_flops counts the model's matrix products, forward and backward, on full "
-    f"batches of sentences of {SENTENCE_LENGTH} pieces.",
+    "computed_flops counts the model's matrix products, forward and backward: of the "
+    "paper's rows on full batches, of runs on the real tokens that they trained on; "
+    f"sentences count as {SENTENCE_LENGTH} pieces long.",
+    "computed_utilisation of a run is its product operations a second, at its median "
+    "speed, over its devices' peak; of the paper's rows, computed_flops over "
+    "computed_flops_by_time.",
     "The text of Section 6.1 has 41.0 for the big model on English-French, Table 2 and "
     "the abstract have 41.8.",
 )
@@ -36,7 +44,7 @@ def make_report(
 
     Args:
       workdirs: runs; each scored text is a row.
-      accelerator: what the runs were trained on, for their utilisation.
+      accelerator: what the runs were trained on, if not what they wrote down.
       num_devices: how many of them.
     """
     rows = [_paper_row(result) for result in paper_numbers.TABLE_2]
@@ -71,10 +79,16 @@ def _paper_row(result: paper_numbers.TranslationResult) -> Row:
 def paper_flops(variation: str) -> float:
     """Count the training of the row of Table 3 that is called `variation`."""
     row = next(row for row in paper_numbers.TABLE_3 if row.row == variation)
+    return variation_flops(row)
+
+
+def variation_flops(row: paper_numbers.Variation) -> float:
+    """Count the training of a row of Table 3, on full batches (Section 5.1)."""
+    num_tokens = row.num_steps * paper_numbers.TOKENS_PER_BATCH
     return training_flops(
         sizes.of_variation(row),
-        num_steps=row.num_steps,
-        tokens_per_batch=paper_numbers.TOKENS_PER_BATCH,
+        source_tokens=num_tokens,
+        target_tokens=num_tokens,
         sentence_length=SENTENCE_LENGTH,
     )
 
@@ -99,26 +113,44 @@ def run_cost(
 ) -> dict[str, Any]:
     """Count what a run's updates cost, and how well they used their devices.
 
-    Batches count as full, which is a bound from above.
+    Args:
+      run: one that counted its real tokens and its time; of an older one, batches count
+        as full and what hangs on its time is left out.
+      accelerator: what it was trained on, if not what it wrote down.
+      num_devices: how many of them.
     """
-    config = sizes.of_run(run)
-    cost: dict[str, Any] = {
-        "computed_flops": training_flops(
-            config,
-            num_steps=run.steps,
-            tokens_per_batch=run.config["data"]["tokens_per_batch"],
-            sentence_length=SENTENCE_LENGTH,
-        )
-    }
-    if accelerator is not None and run.target_tokens_per_second is not None:
-        achieved = run.target_tokens_per_second * flops_per_target_token(config)
-        peak = num_devices * find_accelerator(accelerator).peak
-        cost["computed_utilisation"] = achieved / peak
+    full = run.steps * run.config["data"]["tokens_per_batch"]
+    target_tokens = run.target_tokens or full
+    flops = target_tokens and training_flops(
+        sizes.of_run(run),
+        source_tokens=run.source_tokens or full,
+        target_tokens=target_tokens,
+        sentence_length=SENTENCE_LENGTH,
+    )
+    cost: dict[str, Any] = {"computed_flops": flops}
+    device, num_devices = _devices(run, accelerator, num_devices)
+    if run.seconds is not None:
+        cost["measured_hours"] = run.seconds / 3600
+        if device is not None:
+            cost["computed_flops_by_time"] = sustained_flops(
+                run.seconds, num_devices, device
+            )
+    if device is not None and run.target_tokens_per_second is not None:
+        achieved = run.target_tokens_per_second * flops / target_tokens
+        cost["computed_utilisation"] = achieved / (num_devices * device.peak)
     return cost
 
 
-def flops_per_target_token(config: TransformerConfig) -> float:
-    """Return what training costs for a target token and its share of the source."""
-    return training_flops(
-        config, num_steps=1, tokens_per_batch=1, sentence_length=SENTENCE_LENGTH
-    )
+def _devices(
+    run: RunSummary, accelerator: str | None, num_devices: int
+) -> tuple[Accelerator | None, int]:
+    """Return what a run was trained on: as given, or as it wrote down.
+
+    A run that changed its devices on the way has no one answer.
+    """
+    if accelerator is not None:
+        return find_accelerator(accelerator), num_devices
+    if len(run.hardware) != 1:
+        return None, 0
+    (hardware,) = run.hardware
+    return recognise(hardware["device_kind"]), hardware["num_devices"]

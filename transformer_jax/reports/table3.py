@@ -5,12 +5,11 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from transformer_jax.evaluation.flops import training_flops
 from transformer_jax.reports import paper_numbers, sizes
 from transformer_jax.reports.paper_numbers import Variation
 from transformer_jax.reports.render import Report, Row
 from transformer_jax.reports.runs import RunSummary, read_run
-from transformer_jax.reports.table2 import SENTENCE_LENGTH
+from transformer_jax.reports.table2 import variation_flops
 
 _NOTES = (
     "computed_params is counted from the model at V = 37 000, all embeddings tied, no "
@@ -53,12 +52,7 @@ def _row(row: Variation, run: RunSummary | None) -> Row:
         "paper_params": None if row.params is None else row.params * 1_000_000,
         "computed_params": computed,
         "computed_params_difference": difference,
-        "computed_flops": training_flops(
-            config,
-            num_steps=row.num_steps,
-            tokens_per_batch=paper_numbers.TOKENS_PER_BATCH,
-            sentence_length=SENTENCE_LENGTH,
-        ),
+        "computed_flops": variation_flops(row),
     } | (_measured(run) if run else {"measured_perplexity": None})
 
 

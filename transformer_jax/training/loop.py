@@ -133,13 +133,15 @@ def train(
             is_evaluated = evaluate is not None and (
                 is_last or _is_due(step, settings.eval_every_steps)
             )
-            values: dict[str, float] = {}
-            if (
+            is_saved = (
                 is_asked
                 or is_last
-                or is_evaluated
-                or _is_due(step, settings.log_every_steps)
-            ):
+                or _is_due(step, settings.save_every_steps)
+                or _is_late(last_save, settings.save_every_seconds)
+            )
+            values: dict[str, float] = {}
+            # Each save too: then the reports of a run that goes on add up to all of it.
+            if is_saved or is_evaluated or _is_due(step, settings.log_every_steps):
                 window_sums = window.report()
                 _check_skips(window.longest_skips, step, settings.max_skips)
                 seconds = time.monotonic() - window_start
@@ -157,12 +159,8 @@ def train(
                 window_start = time.monotonic()
 
             stop = _reason_to_stop(step, best, settings, is_asked)
-            if (
-                stop is not None
-                or (is_score(score) and best.num_evaluations_since == 0)
-                or _is_due(step, settings.save_every_steps)
-                or _is_late(last_save, settings.save_every_seconds)
-            ):
+            is_best = is_score(score) and best.num_evaluations_since == 0
+            if is_saved or is_best or stop is not None:
                 kept = {**metadata, "best_score": dataclasses.asdict(best)}
                 store.save(step, state, rng=dropout_rng, metadata=kept, score=score)
                 last_save = time.monotonic()

@@ -55,7 +55,7 @@ def _add_step(
 
 
 def means(sums: Mapping[str, float], seconds: float) -> dict[str, float]:
-    """Turn the sums of some steps into means; a mean over nothing is NaN.
+    """Turn the sums of some steps into a report; a mean over nothing is NaN.
 
     Args:
       sums: as the objective and the train step name them.
@@ -64,7 +64,8 @@ def means(sums: Mapping[str, float], seconds: float) -> dict[str, float]:
     Returns:
       loss, nll and accuracy per target token, perplexity (of the nll, so without
       smoothing), padding_share of all positions, target_tokens_per_second,
-      gradient_norm per step, skipped (updates, as a count).
+      gradient_norm per step; and as counts, so that reports can be added up, skipped
+      (updates), source_tokens, target_tokens and seconds.
     """
     tokens = sums["target_tokens"]
     nll = _ratio(sums["nll"], tokens)
@@ -79,6 +80,9 @@ def means(sums: Mapping[str, float], seconds: float) -> dict[str, float]:
         "target_tokens_per_second": _ratio(tokens, seconds),
         "gradient_norm": _ratio(sums["gradient_norm"], num_updates),
         "skipped": sums["skipped"],
+        "source_tokens": sums["source_tokens"],
+        "target_tokens": tokens,
+        "seconds": seconds,
     }
 
 

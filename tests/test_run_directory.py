@@ -1,0 +1,34 @@
+import jax
+
+from transformer_jax.run_directory import RunDirectory
+from transformer_jax.sharding.mesh import describe_devices, make_mesh
+
+CPU = {"device_kind": "cpu", "num_devices": 2}
+TPU = {"device_kind": "TPU v4", "num_devices": 8}
+
+
+def test_hardware_is_kept_from_the_step_on_that_it_was_used(tmp_path):
+    directory = RunDirectory(tmp_path)
+    assert directory.read_hardware() == []
+    directory.record_hardware(0, CPU)
+    directory.record_hardware(100, CPU)
+    directory.record_hardware(200, TPU)
+    assert directory.read_hardware() == [
+        {"from_step": 0, **CPU},
+        {"from_step": 200, **TPU},
+    ]
+
+
+def test_hardware_whose_steps_were_lost_is_forgotten(tmp_path):
+    directory = RunDirectory(tmp_path)
+    directory.record_hardware(0, CPU)
+    directory.record_hardware(200, TPU)
+    directory.record_hardware(200, CPU)
+    assert directory.read_hardware() == [{"from_step": 0, **CPU}]
+
+
+def test_devices_are_named_and_counted():
+    hardware = describe_devices(make_mesh(jax.devices()[:3]))
+    assert hardware["device_kind"] == "cpu"
+    assert (hardware["num_devices"], hardware["num_hosts"]) == (3, 1)
+    assert hardware["processor"] and hardware["num_cores"] >= 1
