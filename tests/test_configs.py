@@ -25,6 +25,9 @@ NUM_PARAMS = {
     "configs.default": 63_045_632,
     "configs.grammar_tiny": 1_107_968,
     "configs.multi30k_tiny": 1_831_424,
+    "configs.multi30k_tiny_long": 1_831_424,
+    # 2 (33 216 + 49 728) + 2000 * 64
+    "configs.multi30k_table3": 293_888,
     "configs.own_text": 52_293_632,
     "configs.wmt14_ende_base": 63_107_072,
     "configs.wmt14_ende_big": 214_294_528,

@@ -19,6 +19,7 @@ class RunSummary:
       config: every field, as nested mappings.
       steps: updates done, by its last metrics; 0 before the first.
       perplexity: the lowest on the validation split; None before the first validation.
+      validation: what the last validation found, such as "sacrebleu"; empty before.
       target_tokens_per_second: the median over the run; None before the first report.
       seconds: of training, validation and saves left out; None where a report lacks
         it, as those of older runs do.
@@ -33,6 +34,7 @@ class RunSummary:
     config: Mapping[str, Any]
     steps: int
     perplexity: float | None
+    validation: Mapping[str, float]
     target_tokens_per_second: float | None
     seconds: float | None
     source_tokens: float | None
@@ -58,6 +60,7 @@ def read_run(workdir: str | os.PathLike[str]) -> RunSummary:
         config=config,
         steps=max((int(row["step"]) for row in metrics), default=0),
         perplexity=min(perplexities, default=None),
+        validation=_last_validation(metrics),
         target_tokens_per_second=speeds[len(speeds) // 2] if speeds else None,
         seconds=_total(metrics, "train/seconds"),
         source_tokens=_total(metrics, "train/source_tokens"),
@@ -80,6 +83,20 @@ def _read_metrics(directory: RunDirectory) -> Iterator[Mapping[str, Any]]:
 
 def _values(rows: Sequence[Mapping[str, Any]], name: str) -> list[float]:
     return [row[name] for row in rows if row.get(name) is not None]
+
+
+def _last_validation(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return the numbers of the last row that has any of the validation split."""
+    prefix = "validation/"
+    for row in reversed(rows):
+        found = {
+            name.removeprefix(prefix): value
+            for name, value in row.items()
+            if name.startswith(prefix)
+        }
+        if found:
+            return found
+    return {}
 
 
 def _total(rows: Sequence[Mapping[str, Any]], name: str) -> float | None:
