@@ -17,6 +17,7 @@ from transformer_jax.command import (
     add_model_arguments,
     command,
     decoding_options,
+    weight_options,
 )
 from transformer_jax.data.grammar.phenomena import PHENOMENA, phenomenon_examples
 from transformer_jax.data.lines import read_lines
@@ -46,7 +47,7 @@ def main() -> None:
 
 def _evaluate_run(options: argparse.Namespace) -> None:
     """Translate with a run, score, and keep scores and translations in it."""
-    run = load_run(options.workdir, options.checkpoint, options.average)
+    run = load_run(options.workdir, **weight_options(options))
     if options.phenomena and run.config.data.source != "grammar":
         raise UserError(
             f"--phenomena is for runs on the built-in corpus; {run.directory.root} was "
@@ -164,8 +165,6 @@ def _parse() -> argparse.Namespace:
             )
     elif options.hypothesis is not None:
         parser.error("give --workdir to translate or --hypothesis to score, not both")
-    elif options.checkpoint is not None and options.average:
-        parser.error("--checkpoint and --average each choose the weights; give one")
     elif (options.source is None) != (options.reference is None):
         parser.error("--source and --reference belong together")
     return options

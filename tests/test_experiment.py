@@ -195,6 +195,16 @@ def test_the_mean_of_checkpoints_is_over_those_named(run):
         np.testing.assert_allclose(mean, (both[0][name] + both[1][name]) / 2, atol=1e-7)
 
 
+def test_a_range_of_steps_is_averaged_as_its_steps_are(run):
+    average, expected = load_run(run, average_steps=(2, 4, 2)), load_run(run, average=2)
+    assert average.steps == (2, 4)
+    assert load_run(run, average_steps=(3, 9, None)).steps == (4,)
+    for ours, theirs in zip(
+        jax.tree.leaves(average.params), jax.tree.leaves(expected.params), strict=True
+    ):
+        np.testing.assert_array_equal(ours, theirs)
+
+
 def test_weights_of_another_size_to_start_from_are_refused(text, run, tmp_path):
     config = tiny_config(text, num_steps=1)
     config.model.d_ff = 24

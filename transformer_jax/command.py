@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import logging
 import os
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -42,16 +43,24 @@ def command(name: str) -> Iterator[None]:
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """Add which weights of a run to use, and how to search with them."""
-    parser.add_argument(
+    weights = parser.add_mutually_exclusive_group()
+    weights.add_argument(
         "--checkpoint",
         help="best (by validation score; the default), last, or a number of steps",
     )
-    parser.add_argument(
+    weights.add_argument(
         "--average",
         type=int,
         default=0,
         metavar="N",
         help="use the mean of the last N sets of weights instead (Section 6.1)",
+    )
+    weights.add_argument(
+        "--average_steps",
+        "--average-steps",
+        type=_step_range,
+        metavar="FIRST:LAST[:EVERY]",
+        help="use the mean over these steps; without EVERY, of all that are kept there",
     )
     parser.add_argument("--beam_size", "--beam-size", type=int)
     parser.add_argument("--alpha", type=float, help="exponent of the length penalty")
@@ -60,11 +69,34 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def weight_options(options: argparse.Namespace) -> dict[str, Any]:
+    """Return which weights were asked for, as `load_run` takes it."""
+    names = ("checkpoint", "average", "average_steps")
+    return {name: getattr(options, name) for name in names}
+
+
 def decoding_options(options: argparse.Namespace) -> dict[str, Any]:
     """Return the settings of beam search that were given."""
     names = ("beam_size", "alpha", "length_penalty", "num_best")
     given = {name: getattr(options, name, None) for name in names}
     return {name: value for name, value in given.items() if value is not None}
+
+
+def _step_range(text: str) -> tuple[int, int, int | None]:
+    """Read FIRST:LAST or FIRST:LAST:EVERY, whose last step has to be LAST."""
+    if not re.fullmatch(r"\d+:\d+(:\d+)?", text):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not FIRST:LAST or FIRST:LAST:EVERY, as 1000:5000:1000"
+        )
+    first, last, *rest = map(int, text.split(":"))
+    every = rest[0] if rest else None
+    if first > last:
+        raise argparse.ArgumentTypeError(f"{text!r} ends before it begins")
+    if every is not None and (every == 0 or (last - first) % every):
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: steps of {every} do not lead from {first} to {last}"
+        )
+    return first, last, every
 
 
 def _fail(name: str, message: str) -> None:

@@ -14,7 +14,7 @@ from transformer_jax.decoding.translate import Translator
 from transformer_jax.errors import UserError
 from transformer_jax.models.transformer import Transformer, init_params
 from transformer_jax.run_directory import RunDirectory
-from transformer_jax.training.averaging import average_last
+from transformer_jax.training.averaging import average_last, average_range
 from transformer_jax.training.checkpoints import CheckpointStore, Which
 
 
@@ -53,7 +53,10 @@ class TrainedRun:
 
 
 def load_run(
-    workdir: str | os.PathLike[str], checkpoint: str | None = None, average: int = 0
+    workdir: str | os.PathLike[str],
+    checkpoint: str | None = None,
+    average: int = 0,
+    average_steps: tuple[int, int, int | None] | None = None,
 ) -> TrainedRun:
     """Open a run to translate with it.
 
@@ -62,6 +65,8 @@ def load_run(
       checkpoint: "best" by validation score, "last", or a number of steps; None: the
         best, or the last where none has a score yet.
       average: use the mean of this many last weights instead; 0: one checkpoint.
+      average_steps: use the mean over this range of steps instead: first, last and how
+        far apart, or None for all that are kept there.
 
     Raises:
       UserError: if there is no such run or checkpoint, or its tokenizer is another.
@@ -70,7 +75,7 @@ def load_run(
     config = directory.read_config()
     tokenizer = open_tokenizer(directory)
     model = build_model(config.model, tokenizer, tokenizer)
-    params, steps = read_weights(directory, model, checkpoint, average)
+    params, steps = read_weights(directory, model, checkpoint, average, average_steps)
     return TrainedRun(directory, config, model, params, tokenizer, tokenizer, steps)
 
 
@@ -79,14 +84,20 @@ def read_weights(
     model: Transformer,
     checkpoint: str | None = None,
     average: int = 0,
+    average_steps: tuple[int, int, int | None] | None = None,
 ) -> tuple[Any, tuple[int, ...]]:
     """Return weights of a run for `model`, and the steps that they come from.
+
+    `load_run` says what chooses them.
 
     Raises:
       UserError: if there is no such checkpoint, or it is of a model of other sizes.
     """
     abstract = jax.eval_shape(lambda: init_params(model, jax.random.key(0)))
     with CheckpointStore(directory.root) as store:
+        if average_steps is not None:
+            mean = average_range(store, *average_steps, abstract)
+            return mean.params, mean.steps
         if average:
             mean = average_last(store, average, abstract)
             return mean.params, mean.steps

@@ -13,7 +13,12 @@ from typing import BinaryIO
 
 from tqdm import tqdm
 
-from transformer_jax.command import add_model_arguments, command, decoding_options
+from transformer_jax.command import (
+    add_model_arguments,
+    command,
+    decoding_options,
+    weight_options,
+)
 from transformer_jax.data.lines import iter_lines
 from transformer_jax.decoding.translate import Translation, Translator
 from transformer_jax.trained_run import load_run
@@ -27,7 +32,7 @@ def main() -> None:
     """Parse the arguments and translate standard input."""
     options = _parse()
     with command("translate"):
-        run = load_run(options.workdir, options.checkpoint, options.average)
+        run = load_run(options.workdir, **weight_options(options))
         translator = run.translator(**decoding_options(options))
         lines = iter_lines(sys.stdin.buffer, "standard input")
         _translate(translator, lines, sys.stdout.buffer, options.num_best)

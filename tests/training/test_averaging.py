@@ -1,5 +1,6 @@
 import dataclasses
 import itertools
+import logging
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +9,11 @@ import pytest
 
 from tests.training.toy import assert_same, random_state
 from transformer_jax.errors import UserError
-from transformer_jax.training.averaging import average_last, average_steps
+from transformer_jax.training.averaging import (
+    average_last,
+    average_range,
+    average_steps,
+)
 from transformer_jax.training.checkpoints import CheckpointStore
 
 LIKE = random_state(200)
@@ -61,6 +66,41 @@ def test_too_many_missing_and_doubled_steps_are_refused(store):
         average_steps(store, (10, 15), LIKE.params)
     with pytest.raises(UserError, match=r"once each, got \[10, 10\]"):
         average_steps(store, (10, 10), LIKE.params)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "steps"),
+    [
+        ((10, 30, 10), (10, 20, 30)),
+        ((10, 30, 20), (10, 30)),
+        ((20, 20, 7), (20,)),
+        ((10, 30, None), (10, 20, 30)),
+        ((11, 99, None), (20, 30)),
+    ],
+)
+def test_a_range_holds_both_of_its_ends(store, bounds, steps):
+    average = average_range(store, *bounds, LIKE.params)
+    assert average.steps == steps
+    assert_same(average.params, average_steps(store, steps, LIKE.params).params)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "message"),
+    [
+        ((5, 30, 5), "5 to 30 by 5: the run lacks 5, 15, 25 and keeps 10, 20, 30"),
+        ((1, 30, 1), "the run lacks 1, 2, .*, 21, 22, 7 more and keeps"),
+        ((11, 19, None), "11 to 19: the run lacks all of them and keeps 10, 20, 30"),
+    ],
+)
+def test_a_range_with_missing_steps_is_refused(store, bounds, message):
+    with pytest.raises(UserError, match=message):
+        average_range(store, *bounds, LIKE.params)
+
+
+def test_what_is_averaged_is_logged(store, caplog):
+    with caplog.at_level(logging.INFO, logger="transformer_jax"):
+        average_steps(store, (30, 10), LIKE.params)
+    assert "Averaging the weights of 2 checkpoints: 10, 30" in caplog.messages
 
 
 def test_another_model_is_refused(store):

@@ -1,6 +1,7 @@
-"""The mean of the last checkpoints' parameters (Section 6.1)."""
+"""The mean of several checkpoints' parameters (Section 6.1)."""
 
 import dataclasses
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,10 @@ import numpy as np
 
 from transformer_jax.errors import UserError
 from transformer_jax.training.checkpoints import CheckpointStore
+
+_LOGGER = logging.getLogger(__name__)
+# An error names no more missing steps than these.
+_MISSING_NAMED = 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +45,45 @@ def average_last(store: CheckpointStore, num: int, abstract_params: Any) -> Aver
     return average_steps(store, steps[-num:], abstract_params)
 
 
+def average_range(
+    store: CheckpointStore,
+    first: int,
+    last: int,
+    every: int | None,
+    abstract_params: Any,
+) -> Average:
+    """Average the parameters of the steps from `first` to `last`, both included.
+
+    Args:
+      store: of the run.
+      first: the earliest step.
+      last: the latest step.
+      every: how far apart the steps are, all of which must be there; None: whatever the
+        run keeps in between.
+      abstract_params: shapes and types of the parameters; arrays will do.
+
+    Raises:
+      UserError: if a step of the range is missing, or the run keeps none of it.
+    """
+    kept = store.params_steps()
+    if every is None:
+        steps = [step for step in kept if first <= step <= last]
+    else:
+        steps = list(range(first, last + 1, every))
+    missing = [str(step) for step in steps if step not in kept]
+    if len(missing) > _MISSING_NAMED:
+        missing[_MISSING_NAMED:] = [f"{len(missing) - _MISSING_NAMED} more"]
+    if missing or not steps:
+        raise UserError(
+            f"Cannot average the steps {first} to {last}"
+            f"{'' if every is None else f' by {every}'}: the run lacks "
+            f"{', '.join(missing) or 'all of them'} and keeps "
+            f"{', '.join(map(str, kept)) or 'none'}. Name steps that it keeps, or "
+            "train with a larger number of kept parameters."
+        )
+    return average_steps(store, steps, abstract_params)
+
+
 def average_steps(
     store: CheckpointStore, steps: Sequence[int], abstract_params: Any
 ) -> Average:
@@ -55,6 +99,11 @@ def average_steps(
             f"Checkpoints to average must be named once each, got {list(steps)}."
         )
     ordered = sorted(store.resolve(step) for step in steps)
+    _LOGGER.info(
+        "Averaging the weights of %d checkpoints: %s",
+        len(ordered),
+        ", ".join(map(str, ordered)),
+    )
     total = None
     for step in ordered:
         params = jax.device_get(store.restore_params(step, abstract_params))

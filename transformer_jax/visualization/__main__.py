@@ -7,7 +7,12 @@ import argparse
 import pathlib
 from typing import get_args
 
-from transformer_jax.command import add_model_arguments, command, decoding_options
+from transformer_jax.command import (
+    add_model_arguments,
+    command,
+    decoding_options,
+    weight_options,
+)
 from transformer_jax.models.positions import SinusoidLayout
 from transformer_jax.visualization import attention, curves, plots, theme
 
@@ -36,7 +41,7 @@ def _draw_attention(options: argparse.Namespace) -> None:
     # Imported here: the other pictures need no model.
     from transformer_jax.trained_run import load_run
 
-    run = load_run(options.workdir, options.checkpoint, options.average)
+    run = load_run(options.workdir, **weight_options(options))
     target = options.target
     if target is None:
         translator = run.translator(**decoding_options(options))
