@@ -31,6 +31,9 @@ class _Numbers:
     def __getitem__(self, index):
         return tuple(" ".join(map(str, side)) for side in self.pairs[index])
 
+    def gather(self, indices):
+        return [self[index] for index in indices]
+
     def encode(self, sentences, num_threads=1):
         return [[int(word) for word in text.split()] for text in sentences]
 

@@ -24,6 +24,9 @@ class Pairs:
         source, target = self.pairs[index]
         return " ".join(map(str, source)), " ".join(map(str, target))
 
+    def gather(self, indices):
+        return [self[index] for index in indices]
+
     def fingerprint(self):
         return repr(self.pairs)
 

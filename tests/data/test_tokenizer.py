@@ -158,6 +158,9 @@ class _Numbers:
     def __getitem__(self, index):
         return f"s{index}", f"t{index}"
 
+    def gather(self, indices):
+        return [self[index] for index in indices]
+
     def fingerprint(self):
         return "numbers"
 

@@ -243,7 +243,7 @@ class _ShardWriter:
         """Return a shard's bytes and what they hold."""
         size = self.settings["shard_size"]
         numbers = range(number * size, min((number + 1) * size, len(self.source)))
-        texts = zip(*(self.source[i] for i in numbers), strict=True)
+        texts = zip(*self.source.gather(numbers), strict=True)
         sides = [
             tokenizer.encode(text, self.num_threads)
             for tokenizer, text in zip(self.tokenizers, texts, strict=True)

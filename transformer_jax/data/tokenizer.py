@@ -27,16 +27,20 @@ NORMALIZERS = ("identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf")
 _SPACE_MARK = "\u2581"
 _NONCHARACTERS = [chr(code) for code in range(0xFDD0, 0xFDF0)]
 
+# Pairs that are read together for a sample.
+_PAIRS_AT_ONCE = 4096
+
 
 def sample_sentences(
     source: PairSource, num_pairs: int, seed: int = 0
 ) -> Iterator[str]:
     """Yield both sides of at most `num_pairs` pairs, drawn in the order of the text."""
-    indices: Iterable[int] = range(len(source))
+    indices: Sequence[int] = range(len(source))
     if len(source) > num_pairs:
         indices = sorted(random.Random(seed).sample(range(len(source)), num_pairs))
-    for index in indices:
-        yield from source[index]
+    for start in range(0, len(indices), _PAIRS_AT_ONCE):
+        for pair in source.gather(indices[start : start + _PAIRS_AT_ONCE]):
+            yield from pair
 
 
 def train_tokenizer(

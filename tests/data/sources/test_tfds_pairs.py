@@ -53,6 +53,7 @@ def test_pairs_are_the_same_in_any_order_of_reading(data_set):
     again = TfdsPairs(data_set, "train", "en", "de")
     order = [7, 3, 4, 5, 0, 1, len(pairs) - 1, 2]
     assert [again[i] for i in order] == [in_order[i] for i in order]
+    assert again.gather(order) == [in_order[i] for i in order]
     with pytest.raises(IndexError):
         again[len(pairs)]
 

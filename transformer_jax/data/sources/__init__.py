@@ -5,7 +5,7 @@ lengths and batches are the business of the folder above. To add one, write a fi
 and one line in `SOURCES`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 
@@ -22,6 +22,10 @@ class PairSource(Protocol):
     def __len__(self) -> int: ...
 
     def __getitem__(self, index: int) -> tuple[str, str]: ...
+
+    def gather(self, indices: Sequence[int]) -> list[tuple[str, str]]:
+        """Return several pairs, in the given order, as fast as the files allow."""
+        ...
 
     def all_pairs(self) -> Iterator[tuple[str, str]]:
         """Yield every pair in order, those included that `drops` counts.

@@ -3,7 +3,7 @@
 import functools
 import hashlib
 import importlib.resources
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import get_args
 
 from transformer_jax.data.grammar.splits import Split, make_pair
@@ -46,6 +46,10 @@ class GrammarPairs:
         if self._split == "train":
             return make_pair("train", index, self._seed)
         return self._distinct_pairs[index]
+
+    def gather(self, indices: Sequence[int]) -> list[tuple[str, str]]:
+        """Return several pairs, in the given order."""
+        return [self[index] for index in indices]
 
     def all_pairs(self) -> Iterator[tuple[str, str]]:
         """Yield every pair in order; the grammar drops none."""

@@ -81,6 +81,10 @@ class TextFilePairs:
         skipped = int(np.searchsorted(self._kept_before_blank, index, side="right"))
         return self._read(index + skipped)
 
+    def gather(self, indices: Sequence[int]) -> list[tuple[str, str]]:
+        """Return several pairs, in the given order."""
+        return [self[index] for index in indices]
+
     def all_pairs(self) -> Iterator[tuple[str, str]]:
         """Yield every pair of lines, those with a blank side included."""
         return map(self._read, range(int(self._starts[-1])))
