@@ -15,6 +15,10 @@ def loss_of(logits, truth=TRUTH, weights=ONE, **options):
     return smoothed_cross_entropy(logits, truth, weights, **options)
 
 
+# exp(0) + exp(1) + exp(2) + exp(3) = 31.1929, whose logarithm is 3.440190; the loss is
+# that less the mean logit under the targets. "uniform" has 0.925 on the truth and 0.025
+# elsewhere, 0.925 * 3 + 0.025 * (0 + 1 + 2) = 2.85; "others" has 0.9 and 0.1 / 3, which
+# makes 0.9 * 3 + 0.1 = 2.8. Without smoothing it is 3.
 @pytest.mark.parametrize(
     ("formula", "expected"), [("uniform", 0.590190), ("others", 0.640190)]
 )
@@ -23,6 +27,16 @@ def test_each_formula_gives_its_value_worked_out_by_hand(formula, expected):
     np.testing.assert_allclose(loss, expected, atol=1e-6)
     np.testing.assert_allclose(nll, 0.440190, atol=1e-6)
     assert weight == 1
+
+
+def test_unit_variance_logits_at_37_000_pieces_cost_11_02():
+    # E[exp(x)] = exp(1/2) for a normal x: ln 37 000 + 1/2 = 10.5187 + 0.5.
+    rng = np.random.default_rng(0)
+    logits = jnp.asarray(rng.standard_normal((513, 37_000)), jnp.float32)
+    truth = jnp.asarray(rng.integers(0, 37_000, 513), jnp.int32)
+    loss, _, num = loss_of(logits, truth, jnp.ones(513), vocab_size=37_000)
+    # 513 truths of variance one: their mean deviates by 0.04.
+    np.testing.assert_allclose(loss / num, 11.02, atol=0.1)
 
 
 def test_without_smoothing_the_loss_is_the_negative_log_likelihood():

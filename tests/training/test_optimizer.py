@@ -19,6 +19,9 @@ SETTINGS = ScheduleSettings(
 )
 
 
+# 512^-0.5 = 0.0441942 and 4000^-1.5 = 3.95285e-6, so that the first step has their
+# product and the thousandth a thousand times as much. From 4000 on the root decides:
+# 0.0441942 / 63.2456, / 126.491, / 316.228. The big model's factor is 1024^-0.5 = 1/32.
 @pytest.mark.parametrize(
     ("d_model", "step", "expected"),
     [
@@ -89,6 +92,26 @@ def test_adam_follows_its_equations_with_the_papers_constants():
             mean / (1 - 0.9**count) / (np.sqrt(square / (1 - 0.98**count)) + 1e-9)
         )
         np.testing.assert_allclose(updates["a"], expected, rtol=1e-5)
+
+
+def test_adams_first_two_updates_have_the_values_worked_out_by_hand():
+    # Gradients 1 and 0. First the mean 0.1 / 0.1 = 1 over the root of 0.02 / 0.02 = 1.
+    # Then 0.09 / 0.19 = 0.473684 over the root of 0.0196 / 0.0396 = 0.494949.
+    optimizer = make_optimizer()
+    params = {"a": jnp.zeros(1)}
+    opt_state = optimizer.init(params)
+    for grad, expected in ((1.0, 1.0), (0.0, 0.673300)):
+        updates, opt_state = optimizer.update({"a": jnp.array([grad])}, opt_state)
+        np.testing.assert_allclose(updates["a"], [expected], rtol=1e-5)
+
+
+def test_adams_epsilon_of_1e_9_stands_outside_the_root():
+    # A gradient of epsilon itself gives 1e-9 / (1e-9 + 1e-9) = 1/2; under the root it
+    # would give 1e-9 / 3e-5.
+    optimizer = make_optimizer()
+    grads = {"a": jnp.array([1e-9])}
+    updates, _ = optimizer.update(grads, optimizer.init(grads))
+    np.testing.assert_allclose(updates["a"], [0.5], rtol=1e-4)
 
 
 def test_clipping_bounds_the_norm_of_all_gradients_together():
