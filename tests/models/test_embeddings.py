@@ -33,6 +33,25 @@ def test_padding_is_zero_and_adds_nothing_to_the_gradient():
     np.testing.assert_array_equal(grad["params"]["embedding"], expected)
 
 
+def test_a_tied_pad_row_gets_the_softmaxs_gradient_and_none_from_the_lookup():
+    # Equal logits give each of three pieces a third. The loss moves row i of the table
+    # by (1/3 - [i is the truth]) x at the position; a lookup of piece 1, not of the
+    # padding behind it, adds twice its own weight, for d = 4.
+    params = {"params": {"embedding": np.zeros((3, 4), np.float32)}}
+    module = TokenEmbedding(3, 4)
+    x = np.array([[[3.0, 6.0, 9.0, 12.0]]], np.float32)
+    tokens, is_real = np.array([[1, 0, 0]]), np.array([[True, False, False]])
+
+    def loss(params):
+        logits = module.apply(params, x, method="logits")
+        looked_up = module.apply(params, tokens, is_real, method="lookup")
+        return looked_up.sum() - jax.nn.log_softmax(logits)[0, 0, 2]
+
+    grad = jax.grad(loss)(params)["params"]["embedding"]
+    expected = [[1, 2, 3, 4], [3, 4, 5, 6], [-2, -4, -6, -8]]
+    np.testing.assert_allclose(grad, expected, atol=1e-5)
+
+
 def test_logits_are_float32_sums_in_bfloat16():
     x = jnp.ones((1, 1, 4), jnp.bfloat16)
     logits = TokenEmbedding(3, 4, jnp.bfloat16).apply(PARAMS, x, method="logits")

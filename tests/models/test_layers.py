@@ -25,6 +25,14 @@ def test_layer_norm_by_hand():
     np.testing.assert_allclose(output[0, 0], expected, atol=1e-4)
 
 
+def test_layer_norms_epsilon_stands_under_the_root_by_hand():
+    # Variance 3/16 and epsilon 1/16 make a root of 1/2: 0.75 / 0.5 and -0.25 / 0.5.
+    x = np.array([[[1.0, 0.0, 0.0, 0.0]]], np.float32)
+    module = LayerNorm(1 / 16)
+    output = module.apply(module.init(jax.random.key(0), x), x)
+    np.testing.assert_allclose(output[0, 0], [1.5, -0.5, -0.5, -0.5], atol=1e-6)
+
+
 def test_layer_norm_follows_the_equation():
     x = _normal(2, 3, 5)
     module = LayerNorm(0.1)
