@@ -7,7 +7,15 @@ run, or the paper's conditions that a run meets.
 import argparse
 
 from transformer_jax.command import command
-from transformer_jax.reports import card, cost, reproduce, table1, table2, table3
+from transformer_jax.reports import (
+    accelerators,
+    card,
+    cost,
+    reproduce,
+    table1,
+    table2,
+    table3,
+)
 from transformer_jax.reports.render import Report, render
 
 
@@ -36,6 +44,8 @@ def _make(options: argparse.Namespace) -> Report:
         return table3.make_report(options.workdirs)
     if options.name == "cost":
         return cost.make_report()
+    if options.name == "accelerators":
+        return accelerators.make_report()
     return reproduce.make_report(options.workdirs)
 
 
@@ -49,6 +59,7 @@ def _parse() -> argparse.Namespace:
         "table2": "scores on newstest2014 and training cost",
         "table3": "variations of the base model, and their parameters",
         "cost": "time and cost of the base run, estimated",
+        "accelerators": "the rates that costs are counted with, and their sources",
         "card": "write RUN/README.md",
         "reproduce": "the paper's conditions, as met by runs or not",
     }

@@ -1,0 +1,32 @@
+"""The rates that training costs are counted with, and where they come from."""
+
+from transformer_jax.evaluation.accelerators import ACCELERATORS, ASSUMED_UTILISATION
+from transformer_jax.reports.render import Report
+
+
+def make_report() -> Report:
+    """List every accelerator that costs can be counted for."""
+    return Report(
+        "Accelerators",
+        [
+            {
+                "row": accelerator.name,
+                "peak_tflops": _tera(accelerator.peak),
+                "precision": accelerator.precision,
+                "paper_sustained_tflops": _tera(accelerator.paper_sustained),
+                "computed_sustained_tflops": _tera(accelerator.sustained),
+                "source": accelerator.source,
+            }
+            for accelerator in ACCELERATORS.values()
+        ],
+        (
+            "Rates are in TFLOP/s of matrix products.",
+            "Training FLOPs the paper's way are time x devices x the sustained rate. "
+            "For devices later than the paper's that is an assumed "
+            f"{ASSUMED_UTILISATION:.0%} of the peak.",
+        ),
+    )
+
+
+def _tera(rate: float | None) -> float | None:
+    return None if rate is None else round(rate / 1e12, 2)
