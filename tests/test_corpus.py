@@ -1,6 +1,7 @@
 import gzip
 
 import pytest
+import sentencepiece
 
 from tests.tiny_run import tiny_config, write_text
 from transformer_jax.corpus import prepare_corpus
@@ -89,6 +90,27 @@ def test_an_existing_tokenizer_is_taken_over(tmp_path):
     config.data.vocab_size = 999
     second, _ = _prepare(tmp_path / "second", config)
     assert second.source_tokenizer.fingerprint == first.source_tokenizer.fingerprint
+
+
+def test_a_tokenizer_that_loses_characters_is_taken_over_with_a_warning(
+    tmp_path, caplog
+):
+    text = write_text(tmp_path / "text")
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(text / "train.en"),
+        model_prefix=str(tmp_path / "given"),
+        vocab_size=60,
+        hard_vocab_limit=False,
+        pad_id=0,
+        bos_id=1,
+        eos_id=2,
+        unk_id=3,
+        minloglevel=3,
+    )
+    config = tiny_config(text)
+    config.data.tokenizer_path = str(tmp_path / "given.model")
+    _prepare(tmp_path, config)
+    assert "given.model has no byte fallback" in caplog.text
 
 
 def test_the_grammar_has_a_split_of_long_sentences(tmp_path):

@@ -178,7 +178,13 @@ def _prepare_tokenizer(
     if path.exists():
         pass
     elif given:
-        Tokenizer(given)  # Refuses what is no tokenizer before it becomes the run's.
+        # Refuses what is no tokenizer before it becomes the run's.
+        if not Tokenizer(given).has_byte_fallback:
+            _LOGGER.warning(
+                "The tokenizer %s has no byte fallback: characters outside its "
+                "vocabulary will be lost. Train it with --byte_fallback.",
+                given,
+            )
         with write_atomically(path) as file, open(given, "rb") as existing:
             shutil.copyfileobj(existing, file)
     else:

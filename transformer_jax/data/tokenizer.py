@@ -161,6 +161,11 @@ class Tokenizer:
         ]
 
     @property
+    def has_byte_fallback(self) -> bool:
+        """Whether characters outside the vocabulary become bytes, not unknown."""
+        return self.unk_id not in self._space_mark_ids
+
+    @property
     def specials(self) -> SpecialIds:
         """The ids that batches need."""
         return SpecialIds(pad=self.pad_id, bos=self.bos_id, eos=self.eos_id)
@@ -192,7 +197,7 @@ class Tokenizer:
     def _encode_with_space_mark(self, sentence: str) -> list[int]:
         """Encode a sentence in which U+2581 stands for itself, not for a space."""
         stand_in = next((c for c in _NONCHARACTERS if c not in sentence), None)
-        if stand_in is None or self._processor.unk_id() in self._space_mark_ids:
+        if stand_in is None or not self.has_byte_fallback:
             return self._processor.encode(sentence)
         marked = self._processor.encode(sentence.replace(_SPACE_MARK, stand_in))
         stand_in_ids = [

@@ -3,10 +3,11 @@
 import hashlib
 import json
 import logging
-import os
 import pathlib
 import shutil
 from collections.abc import Iterable
+
+from transformer_jax.data.atomic import write_atomically
 
 _LOGGER = logging.getLogger(__name__)
 CHECKSUMS = "checksums.json"
@@ -15,12 +16,8 @@ CHECKSUMS = "checksums.json"
 def write_checksums(folder: pathlib.Path) -> None:
     """List every file of `folder` with its size and SHA-256, all or nothing."""
     sums = {str(path.relative_to(folder)): _checksum(path) for path in _files(folder)}
-    temporary = folder / f"{CHECKSUMS}.tmp"
-    with open(temporary, "w", encoding="utf-8") as file:
-        json.dump(sums, file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, folder / CHECKSUMS)
+    with write_atomically(folder / CHECKSUMS) as file:
+        file.write(json.dumps(sums, indent=1).encode())
 
 
 def is_finished(folder: pathlib.Path) -> bool:
@@ -75,8 +72,8 @@ def remove(folder: pathlib.Path) -> None:
 
 
 def _files(folder: pathlib.Path) -> list[pathlib.Path]:
-    own = (CHECKSUMS, f"{CHECKSUMS}.tmp")
-    return sorted(p for p in folder.rglob("*") if p.is_file() and p.name not in own)
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(path for path in found if path.name != CHECKSUMS)
 
 
 def _checksum(path: pathlib.Path) -> dict[str, int | str]:
