@@ -51,7 +51,8 @@ def _conditions(run: RunSummary) -> Iterator[tuple[str, Any, Any]]:
     )
     yield "tokens per batch", paper_numbers.TOKENS_PER_BATCH, data["tokens_per_batch"]
     yield "steps", paper.num_steps, run.steps
-    yield "layers", paper.num_layers, model["num_encoder_layers"]
+    yield "encoder layers", paper.num_layers, model["num_encoder_layers"]
+    yield "decoder layers", paper.num_layers, model["num_decoder_layers"]
     yield "width", paper.d_model, model["d_model"]
     yield "inner width", paper.d_ff, model["d_ff"]
     yield "heads", paper.num_heads, model["num_heads"]
@@ -60,9 +61,14 @@ def _conditions(run: RunSummary) -> Iterator[tuple[str, Any, Any]]:
         0.1 if is_french else paper.dropout_rate,
         model["dropout_rate"],
     )
+    yield "attention dropout", 0.0, model["attention_dropout_rate"]
+    yield "feed-forward dropout", 0.0, model["feed_forward_dropout_rate"]
+    yield "activation", "relu", model["activation"]
+    yield "positions", "sinusoidal", model["positions"]
     yield "norm position", "post", model["norm_position"]
     yield "tied embeddings", "all", model["tied_embeddings"]
     yield "label smoothing", paper.label_smoothing, training["label_smoothing"]
+    yield "smoothing formula", "uniform", training["label_smoothing_formula"]
     yield "schedule", "paper", optimizer["schedule"]
     yield "warm-up steps", 4_000, optimizer["warmup_steps"]
     yield "learning rate factor", 1.0, optimizer["learning_rate_factor"]
