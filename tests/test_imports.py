@@ -30,7 +30,8 @@ ALLOWED["trained_run"] = ALLOWED["components"] | {
     "corpus",
     "run_directory",
 }
-ALLOWED["experiment"] = set(ALLOWED) - {"command", "config_flags"}
+ALLOWED["run_evaluation"] = ALLOWED["trained_run"] | {"trained_run", "evaluation"}
+ALLOWED["experiment"] = set(ALLOWED) - {"command", "config_flags", "run_evaluation"}
 ALLOWED["visualization"] = set(ALLOWED)
 ALLOWED["reports"] = set(ALLOWED) - {"visualization"}
 TOP = {"translate", "prepare_data", "__init__"}

@@ -1,0 +1,38 @@
+"""What an evaluation is called, and what belongs together in one."""
+
+import pytest
+
+from transformer_jax import run_evaluation
+from transformer_jax.decoding.translate import TranslatorSettings
+from transformer_jax.errors import UserError
+
+
+@pytest.mark.parametrize(
+    ("steps", "weights"),
+    [
+        ((30,), "step-30"),
+        ((20, 30), "average2-20-30"),
+        ((10, 20, 30), "average3-10-30"),
+        ((10, 30), "average2-10-30"),
+    ],
+)
+def test_an_evaluation_is_named_after_text_weights_and_search(steps, weights):
+    name = run_evaluation.evaluation_name("a/b.en", steps, TranslatorSettings())
+    assert name == f"b.en.{weights}.beam4.gnmt0.6"
+
+
+def test_means_over_different_steps_never_share_a_name():
+    choices = [(10, 20, 40), (10, 30, 40), (10, 25, 40), (20, 30, 40)]
+    names = {
+        run_evaluation.evaluation_name("test", steps, TranslatorSettings())
+        for steps in choices
+    }
+    assert len(names) == len(choices)
+
+
+def test_two_sides_of_different_length_are_refused_by_name(tmp_path):
+    source, reference = tmp_path / "a.en", tmp_path / "a.de"
+    source.write_text("one\n")
+    reference.write_text("eins\nzwei\n")
+    with pytest.raises(UserError, match=r"a\.en has 1 lines, .*a\.de has 2"):
+        run_evaluation.read_pair(str(source), str(reference))

@@ -1,0 +1,149 @@
+"""A run, evaluated: translate a text with it, score, and keep both in the run."""
+
+import dataclasses
+import hashlib
+import itertools
+import logging
+import pathlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tqdm import tqdm
+
+from transformer_jax.data.grammar.phenomena import PHENOMENA, phenomenon_examples
+from transformer_jax.data.lines import read_lines
+from transformer_jax.decoding.translate import Translator, TranslatorSettings
+from transformer_jax.errors import UserError
+from transformer_jax.evaluation.bleu import Scores, score
+from transformer_jax.evaluation.phenomena import PhenomenonScores, score_phenomena
+from transformer_jax.trained_run import TrainedRun
+
+_LOGGER = logging.getLogger(__name__)
+_EXAMPLES_PER_PHENOMENON = 200
+
+
+@dataclasses.dataclass(frozen=True)
+class RunEvaluation:
+    """What a run made of a text.
+
+    Attributes:
+      sources: the text, line by line.
+      references: its right translation.
+      hypotheses: the run's.
+      scores: of the hypotheses.
+      phenomena: the grammar corpus's suite; None where it was not asked for.
+    """
+
+    sources: Sequence[str]
+    references: Sequence[str]
+    hypotheses: Sequence[str]
+    scores: Scores
+    phenomena: PhenomenonScores | None
+
+
+def evaluate_run(
+    run: TrainedRun,
+    search: Mapping[str, Any],
+    *,
+    split: str = "test",
+    source: str | None = None,
+    reference: str | None = None,
+    with_phenomena: bool = False,
+) -> RunEvaluation:
+    """Translate with a run, score, and keep scores and translations in it.
+
+    Args:
+      run: with the weights to use.
+      search: settings of the translator that differ from the run's config.
+      split: which of the run's own splits to translate, if no `source` is given.
+      source: a file to translate instead.
+      reference: its right translation, as many lines.
+      with_phenomena: also score the grammar corpus's phenomena, one by one.
+
+    Raises:
+      UserError: if there is no such text, or its two sides differ in length.
+    """
+    if with_phenomena and run.config.data.source != "grammar":
+        raise UserError(
+            f"--phenomena is for runs on the built-in corpus; {run.directory.root} was "
+            f"trained with config.data.source={run.config.data.source!r}."
+        )
+    translator = run.translator(**search)
+    if source is not None and reference is not None:
+        sources, references = read_pair(source, reference)
+    else:
+        sources, references = run.directory.read_split(split)
+    hypotheses = _translate(translator, sources)
+    scores = score(
+        hypotheses, references, run.config.data.target_language, sources=sources
+    )
+    phenomena = _score_phenomena(run, translator) if with_phenomena else None
+    text = source or split
+    report = scores.as_dict() | {
+        "produced_by": {
+            "text": text,
+            "checkpoint_steps": list(run.steps),
+            "is_average": len(run.steps) > 1,
+            **dataclasses.asdict(translator.settings),
+        }
+    }
+    if phenomena is not None:
+        report["phenomena"] = phenomena.as_dict()
+    name = evaluation_name(text, run.steps, translator.settings)
+    run.directory.write_evaluation(name, report, hypotheses)
+    return RunEvaluation(sources, references, hypotheses, scores, phenomena)
+
+
+def read_pair(source: str, reference: str) -> tuple[list[str], list[str]]:
+    """Read two files whose lines belong together.
+
+    Raises:
+      UserError: if their numbers of lines differ, or one cannot be read.
+    """
+    sources, references = read_lines(source), read_lines(reference)
+    if len(sources) != len(references):
+        raise UserError(
+            f"{source} has {len(sources)} lines, {reference} has {len(references)}. "
+            "Give files whose lines belong together."
+        )
+    return sources, references
+
+
+def evaluation_name(
+    text: str, steps: Sequence[int], settings: TranslatorSettings
+) -> str:
+    """Name an evaluation's files after its text, weights and search.
+
+    Two choices of weights share a name only if they are the same steps: a number of
+    steps and both ends say everything about steps at equal distances; for others, a
+    hash of the steps is added.
+    """
+    weights = f"step-{steps[-1]}"
+    if len(steps) > 1:
+        weights = f"average{len(steps)}-{steps[0]}-{steps[-1]}"
+        if len({after - before for before, after in itertools.pairwise(steps)}) > 1:
+            weights += "-" + hashlib.sha256(repr(tuple(steps)).encode()).hexdigest()[:8]
+    return (
+        f"{pathlib.Path(text).name}.{weights}.beam{settings.beam_size}"
+        f".{settings.length_penalty}{settings.alpha:g}"
+    )
+
+
+def _translate(translator: Translator, sources: Sequence[str]) -> list[str]:
+    """Translate all lines, and say how many were too long for one piece."""
+    with tqdm(total=len(sources), unit="line", leave=False, disable=None) as bar:
+        translations = translator.translate(sources, progress=bar.update)
+    if warned := sum(bool(translation.warnings) for translation in translations):
+        _LOGGER.warning("%d lines were too long and translated in pieces", warned)
+    return [translation.text for translation in translations]
+
+
+def _score_phenomena(run: TrainedRun, translator: Translator) -> PhenomenonScores:
+    """Score each phenomenon of the grammar corpus by itself."""
+    examples = {
+        name: phenomenon_examples(name, _EXAMPLES_PER_PHENOMENON, run.config.seed)
+        for name in PHENOMENA
+    }
+    return score_phenomena(
+        lambda sources: [line.text for line in translator.translate(sources)], examples
+    )
