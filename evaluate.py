@@ -2,7 +2,8 @@
 
 python evaluate.py --workdir RUN                            the test split of a run
 python evaluate.py --workdir RUN --source S --reference R   other text, by a run
-python evaluate.py --hypothesis H --reference R --target_language de   finished text
+python evaluate.py --hypothesis H --reference R --target_language de   finished text;
+                                         with --source S, copies of it are warned of
 """
 
 import argparse
@@ -29,6 +30,7 @@ def main() -> None:
                 read_lines(options.hypothesis),
                 read_lines(options.reference),
                 options.target_language,
+                sources=read_lines(options.source) if options.source else None,
             )
             _print_scores(scores, options.format)
         else:
@@ -76,7 +78,9 @@ def _parse() -> argparse.Namespace:
     )
     parser.add_argument("--workdir", help="the run to translate with")
     parser.add_argument("--split", default="test", help="which of the run's own splits")
-    parser.add_argument("--source", help="text to translate instead")
+    parser.add_argument(
+        "--source", help="text to translate instead, or that the hypothesis translates"
+    )
     parser.add_argument("--reference", help="its right translation, line by line")
     parser.add_argument("--hypothesis", help="a finished translation to score")
     parser.add_argument(

@@ -142,12 +142,38 @@ def test_finished_translations_are_scored_without_a_model(test_data):
     assert scores["sacrebleu_signature"].startswith(expected["sacrebleu_signature"])
 
 
-def test_files_of_unequal_length_are_not_scored(tmp_path):
-    (tmp_path / "h").write_text("Ein Satz.\n")
-    (tmp_path / "r").write_text("Ein Satz.\nNoch einer.\n")
-    arguments = "--hypothesis", tmp_path / "h", "--reference", tmp_path / "r"
-    message = _error(_run("evaluate.py", *arguments, "--target_language", "de"))
-    assert "1" in message and "2" in message
+def _score_files(directory, *more, **texts):
+    """Write each text to a file of its name and run evaluate.py on them."""
+    arguments = []
+    for name, text in texts.items():
+        (directory / name).write_text(text, encoding="utf-8")
+        arguments += [f"--{name}", directory / name]
+    return _run("evaluate.py", *arguments, "--target_language", "de", *more)
+
+
+def test_suspicious_text_is_scored_with_a_warning_for_each_sign(tmp_path):
+    texts = {
+        "hypothesis": "Ein Hun@@ d .\nEine Katze .\nThe bird.\n",
+        "reference": "Ein Hund.\nEine Katze.\nDer Vogel.\n",
+        "source": "Ein Hun@@ d .\nEine Katze .\nThe bird.\n",
+    }
+    result = _score_files(tmp_path, **texts)
+    assert result.returncode == 0, result.stderr
+    notes = [
+        line for line in result.stdout.decode().splitlines() if line.startswith("note:")
+    ]
+    assert len(notes) == 3
+    assert "hypothesis looks tokenised already" in notes[0]
+    assert "sub-word marks" in notes[1]
+    assert "3 of 3 hypothesis lines equal their source" in notes[2]
+
+
+@pytest.mark.parametrize("longer", ["reference", "source"])
+def test_files_of_unequal_length_are_not_scored(tmp_path, longer):
+    texts = {name: "Ein Satz.\n" for name in ("hypothesis", "reference", "source")}
+    texts[longer] += "Noch einer.\n"
+    message = _error(_score_files(tmp_path, **texts))
+    assert f"1 hypothesis lines and 2 {longer} lines" in message
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,11 @@ def test_different_numbers_of_lines_are_named():
         checks.require_scorable(["a"] * 2, ["a"] * 3)
 
 
+def test_another_number_of_source_lines_is_named_and_so_is_the_side():
+    with pytest.raises(UserError, match="2 baseline lines and 3 source lines"):
+        checks.require_scorable(["a"] * 2, ["a"] * 2, ["a"] * 3, side="baseline")
+
+
 def test_no_lines_are_refused():
     with pytest.raises(UserError, match="nothing to score"):
         checks.require_scorable([], [])

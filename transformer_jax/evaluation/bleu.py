@@ -23,6 +23,7 @@ import sacremoses
 
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation import checks
+from transformer_jax.evaluation.text_table import text_table
 
 # Written without spaces between words, or, as Korean, with a tokenizer of its own.
 _WITHOUT_MOSES = frozenset("zh yue ja ko th lo km my bo dz".split())
@@ -87,10 +88,8 @@ class Scores:
                 self.tokenised_lowercase_bleu_signature,
             ),
         ]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        rows.insert(1, tuple("-" * width for width in widths))
-        lines = [_align(row, widths) for row in rows]
-        lines += [
+        lines = [
+            text_table(rows, right=[1]),
             "",
             f"sentences: {self.num_sentences}",
             f"sacreBLEU: {self.sacrebleu_signature}",
@@ -107,15 +106,6 @@ def _row(name: str, value: float | None, signature: str | None) -> tuple[str, ..
     case = {"lc": "lower"}.get(parts["case"], parts["case"])
     split = "split at hyphens" if parts.get("split") == "hyphens" else "whole"
     return (name, f"{value:.2f}", case, parts["tok"], split)
-
-
-def _align(row: Sequence[str], widths: Sequence[int]) -> str:
-    """Pad the cells of one line; numbers stand flush right."""
-    pads = (str.ljust, str.rjust, str.ljust, str.ljust, str.ljust)
-    cells = (
-        pad(cell, width) for pad, cell, width in zip(pads, row, widths, strict=True)
-    )
-    return "  ".join(cells).rstrip()
 
 
 def score(
@@ -138,9 +128,9 @@ def score(
         tokenizer is not installed.
     """
     language = normalise_language(target_language)
-    checks.require_scorable(hypotheses, references)
+    checks.require_scorable(hypotheses, references, sources)
     notes = checks.find_suspicions(hypotheses, references, sources)
-    bleu = _sacrebleu_metric(language)
+    bleu = sacrebleu_metric(language)
     chrf = sacrebleu.CHRF()
     bleu_score = bleu.corpus_score(hypotheses, [references]).score
     chrf_score = chrf.corpus_score(hypotheses, [references]).score
@@ -248,7 +238,7 @@ def _score_tokenised(
     )
 
 
-def _sacrebleu_metric(language: str) -> sacrebleu.BLEU:
+def sacrebleu_metric(language: str) -> sacrebleu.BLEU:
     """Return sacreBLEU with the tokenizer of the target language.
 
     Raises:

@@ -14,12 +14,20 @@ _ESCAPE = re.compile(r"&(apos|quot|amp|lt|gt|#\d+);|@-@")
 _SGML = re.compile(r"^\s*</?(seg|doc|refset|srcset|tstset|mteval|hl|p)\b[^>]*>", re.I)
 
 
-def require_scorable(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+def require_scorable(
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    sources: Sequence[str] | None = None,
+    *,
+    side: str = "hypothesis",
+) -> None:
     """Refuse lines that have no well-defined score.
 
     Args:
       hypotheses: translations, one a line.
       references: the translations to compare with, one a line.
+      sources: what was translated, one a line, where it is known.
+      side: what to call the hypotheses.
 
     Raises:
       TypeError: for one string in place of a sequence of lines.
@@ -28,22 +36,23 @@ def require_scorable(hypotheses: Sequence[str], references: Sequence[str]) -> No
     """
     if isinstance(hypotheses, str) or isinstance(references, str):
         raise TypeError("hypotheses and references must be sequences of lines.")
-    if len(hypotheses) != len(references):
-        raise UserError(
-            f"There are {len(hypotheses)} hypothesis lines and {len(references)} "
-            "reference lines; line n of one is scored against line n of the other. "
-            "Give two files with equally many lines, empty translations as empty lines."
-        )
+    for other, lines in (("reference", references), ("source", sources)):
+        if lines is not None and len(lines) != len(hypotheses):
+            raise UserError(
+                f"There are {len(hypotheses)} {side} lines and {len(lines)} {other} "
+                "lines, and line n of one belongs to line n of the other. Give files "
+                "with equally many lines, empty translations as empty lines."
+            )
     if not hypotheses:
         raise UserError(
-            "There is nothing to score: hypothesis and reference hold no lines. Give "
-            "at least one line of each."
+            f"There is nothing to score: {side} and reference hold no lines. Give at "
+            "least one line of each."
         )
-    for side, lines in (("hypothesis", hypotheses), ("reference", references)):
+    for name, lines in ((side, hypotheses), ("reference", references)):
         for number, line in enumerate(lines, start=1):
             if COMPOUND_MARK in line:
                 raise UserError(
-                    f"The {side} holds {COMPOUND_MARK} in line {number}: its compounds "
+                    f"The {name} holds {COMPOUND_MARK} in line {number}: its compounds "
                     "are already split, and splitting twice would split the mark. Give "
                     "plain text, as it was before tokenisation."
                 )
@@ -80,6 +89,8 @@ def find_suspicions(
     hypotheses: Sequence[str],
     references: Sequence[str],
     sources: Sequence[str] | None = None,
+    *,
+    side: str = "hypothesis",
 ) -> tuple[str, ...]:
     """Return a note for each sign that the score may not mean what it seems to.
 
@@ -87,11 +98,12 @@ def find_suspicions(
       hypotheses: translations, one a line.
       references: the translations to compare with, as many lines.
       sources: what was translated, as many lines, where it is known.
+      side: what to call the hypotheses.
     """
-    notes = _format_notes("hypothesis", hypotheses)
+    notes = _format_notes(side, hypotheses)
     notes += _format_notes("reference", references)
     if empty := _count(hypotheses, lambda line: not line.strip()):
-        notes.append(f"empty hypothesis lines: {empty}, scored as such.")
+        notes.append(f"empty {side} lines: {empty}, scored as such.")
     if empty := _count(references, lambda line: not line.strip()):
         notes.append(f"empty reference lines: {empty}, scored as such.")
     filled = [
@@ -99,14 +111,14 @@ def find_suspicions(
     ]
     if len(filled) > 1 and all(line == reference for line, reference in filled):
         notes.append(
-            "Every translated line equals its reference. Is the hypothesis a copy?"
+            f"Every translated line equals its reference. Is the {side} a copy?"
         )
     if sources is not None:
         pairs = zip(hypotheses, sources, strict=True)
         copies = sum(bool(line.strip()) and line == source for line, source in pairs)
         if 2 * copies > len(filled):
             notes.append(
-                f"{copies} of {len(hypotheses)} hypothesis lines equal their source. "
+                f"{copies} of {len(hypotheses)} {side} lines equal their source. "
                 f"Is the direction of translation the right one?"
             )
     return tuple(notes)
