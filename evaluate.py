@@ -4,6 +4,8 @@ python evaluate.py --workdir RUN                            the test split of a 
 python evaluate.py --workdir RUN --source S --reference R   other text, by a run
 python evaluate.py --hypothesis H --reference R --target_language de   finished text;
                                          with --source S, copies of it are warned of
+python evaluate.py --hypothesis H --baseline B --reference R --target_language de
+                                         are two systems different? paired bootstrap
 """
 
 import argparse
@@ -17,6 +19,12 @@ from transformer_jax.command import (
 )
 from transformer_jax.data.lines import read_lines
 from transformer_jax.evaluation.bleu import Scores, score
+from transformer_jax.evaluation.significance import (
+    NUM_SAMPLES,
+    SEED,
+    Comparison,
+    compare,
+)
 from transformer_jax.run_evaluation import RunEvaluation, evaluate_run
 from transformer_jax.trained_run import load_run
 
@@ -25,28 +33,49 @@ def main() -> None:
     """Parse the arguments and score."""
     options = _parse()
     with command("evaluate.py"):
-        if options.workdir is None:
-            scores = score(
-                read_lines(options.hypothesis),
-                read_lines(options.reference),
-                options.target_language,
-                sources=read_lines(options.source) if options.source else None,
-            )
-            _print_scores(scores, options.format)
+        if options.workdir is not None:
+            _evaluate_run(options)
+        elif options.baseline is not None:
+            _compare(options)
         else:
-            run = load_run(options.workdir, **weight_options(options))
-            evaluation = evaluate_run(
-                run,
-                decoding_options(options),
-                split=options.split,
-                source=options.source,
-                reference=options.reference,
-                with_phenomena=options.phenomena,
-            )
-            _print_evaluation(evaluation, options)
+            _score(options)
 
 
-def _print_evaluation(evaluation: RunEvaluation, options: argparse.Namespace) -> None:
+def _score(options: argparse.Namespace) -> None:
+    """Score a finished translation."""
+    scores = score(
+        read_lines(options.hypothesis),
+        read_lines(options.reference),
+        options.target_language,
+        sources=read_lines(options.source) if options.source else None,
+    )
+    _print_scores(scores, options.format)
+
+
+def _compare(options: argparse.Namespace) -> None:
+    """Test whether two finished translations differ."""
+    comparison = compare(
+        read_lines(options.hypothesis),
+        read_lines(options.baseline),
+        read_lines(options.reference),
+        options.target_language,
+        sources=read_lines(options.source) if options.source else None,
+        num_samples=options.bootstrap_samples,
+    )
+    _print_scores(comparison, options.format)
+
+
+def _evaluate_run(options: argparse.Namespace) -> None:
+    """Translate with a run and score."""
+    run = load_run(options.workdir, **weight_options(options))
+    evaluation = evaluate_run(
+        run,
+        decoding_options(options),
+        split=options.split,
+        source=options.source,
+        reference=options.reference,
+        with_phenomena=options.phenomena,
+    )
     _print_scores(evaluation.scores, options.format)
     if options.format == "table":
         if evaluation.phenomena is not None:
@@ -54,7 +83,7 @@ def _print_evaluation(evaluation: RunEvaluation, options: argparse.Namespace) ->
         _print_examples(evaluation, options.examples)
 
 
-def _print_scores(scores: Scores, format_name: str) -> None:
+def _print_scores(scores: Scores | Comparison, format_name: str) -> None:
     if format_name == "json":
         print(json.dumps(scores.as_dict(), ensure_ascii=False))
     else:
@@ -86,6 +115,19 @@ def _parse() -> argparse.Namespace:
     parser.add_argument(
         "--target_language", "--target-language", help="of the hypothesis, as de"
     )
+    parser.add_argument(
+        "--baseline",
+        help="another system's translation, to test the hypothesis by",
+    )
+    parser.add_argument(
+        "--bootstrap_samples",
+        "--bootstrap-samples",
+        type=int,
+        default=NUM_SAMPLES,
+        metavar="N",
+        help=f"how often to resample for that test (default: {NUM_SAMPLES}, "
+        f"always with the seed {SEED})",
+    )
     add_model_arguments(parser)
     parser.add_argument("--format", choices=["table", "json"], default="table")
     parser.add_argument(
@@ -97,19 +139,29 @@ def _parse() -> argparse.Namespace:
         "--examples", type=int, default=0, metavar="N", help="print N translations"
     )
     options = parser.parse_args()
+    if mistake := _find_mistake(options):
+        parser.error(mistake)
+    return options
+
+
+def _find_mistake(options: argparse.Namespace) -> str | None:
+    """Return what is wrong with the options as a whole, if anything is."""
     if options.workdir is None:
         needed = ("hypothesis", "reference", "target_language")
         missing = [name for name in needed if getattr(options, name) is None]
         if missing:
-            parser.error(
+            return (
                 f"give --workdir, or a finished translation with "
                 f"--{', --'.join(needed)} (missing: --{', --'.join(missing)})"
             )
-    elif options.hypothesis is not None:
-        parser.error("give --workdir to translate or --hypothesis to score, not both")
+    elif options.hypothesis is not None or options.baseline is not None:
+        return (
+            "give --workdir to translate, or --hypothesis (and --baseline) to score "
+            "what is translated already, not both"
+        )
     elif (options.source is None) != (options.reference is None):
-        parser.error("--source and --reference belong together")
-    return options
+        return "--source and --reference belong together"
+    return None
 
 
 if __name__ == "__main__":

@@ -168,6 +168,21 @@ def test_suspicious_text_is_scored_with_a_warning_for_each_sign(tmp_path):
     assert "3 of 3 hypothesis lines equal their source" in notes[2]
 
 
+def test_two_systems_are_compared_in_print_and_in_json(tmp_path):
+    texts = {
+        "hypothesis": "Ein Hund.\nEine Katze.\nDer Vogel.\n",
+        "baseline": "Ein Hut.\nEine Tasse.\nDer Vogel.\n",
+        "reference": "Ein Hund.\nEine Katze.\nEin Vogel.\n",
+    }
+    printed = _score_files(tmp_path, "--bootstrap-samples", 20, **texts)
+    assert printed.stderr == b""
+    assert b"20 samples, seed 12345" in printed.stdout
+    as_json = _score_files(tmp_path, "--format=json", **texts)
+    scores = json.loads(as_json.stdout)["scores"]
+    assert [score["metric"] for score in scores] == ["sacreBLEU"] * 2 + ["chrF2"] * 2
+    assert "bs:1000|seed:12345" in scores[0]["signature"]
+
+
 @pytest.mark.parametrize("longer", ["reference", "source"])
 def test_files_of_unequal_length_are_not_scored(tmp_path, longer):
     texts = {name: "Ein Satz.\n" for name in ("hypothesis", "reference", "source")}
@@ -200,6 +215,7 @@ def test_a_config_that_cannot_be_used_ends_with_a_message(tmp_path, changes, wor
         ["train.py", "--config=configs/default.py", "--config.seed=one"],
         ["evaluate.py"],
         ["evaluate.py", "--hypothesis", "h"],
+        ["evaluate.py", "--workdir", "x", "--baseline", "b"],
         ["-m", "transformer_jax.translate"],
         ["-m", "transformer_jax.prepare_data"],
     ],

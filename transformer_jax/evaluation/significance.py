@@ -1,0 +1,218 @@
+"""Are two systems different? sacreBLEU's paired bootstrap, on the same lines.
+
+Resampling draws as many lines as there are, with replacement, again and again; both
+systems are scored on the same draws (Koehn 2004). The p-value is the share of draws
+whose difference strays from the mean difference by more than the one that was measured:
+small where the difference is hard to put down to the choice of the test set.
+"""
+
+import contextlib
+import dataclasses
+import logging
+import os
+from collections.abc import Iterator, Sequence
+
+import sacrebleu
+from sacrebleu.significance import PairedTest, Result
+
+from transformer_jax.errors import UserError
+from transformer_jax.evaluation import checks
+from transformer_jax.evaluation.bleu import normalise_language, sacrebleu_metric
+from transformer_jax.evaluation.text_table import text_table
+
+# sacreBLEU's own default, so that its command line gives the same numbers.
+SEED = 12345
+NUM_SAMPLES = 1000
+
+
+@dataclasses.dataclass(frozen=True)
+class SystemScore:
+    """One score of one system, in per cent.
+
+    Attributes:
+      system: "baseline" or "hypothesis".
+      metric: "sacreBLEU" or "chrF2".
+      score: on the lines as they are.
+      mean: over the resampled sets of lines.
+      interval: the middle 95 per cent of the resampled scores, as sacreBLEU gives it:
+        half its width to either side of `mean`.
+      p_value: of the difference to the baseline. None for the baseline itself, and
+        where the two scores are equal.
+      signature: how it was counted, with the number of samples and the seed.
+    """
+
+    system: str
+    metric: str
+    score: float
+    mean: float
+    interval: tuple[float, float]
+    p_value: float | None
+    signature: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """Two systems on the same lines.
+
+    Attributes:
+      scores: for each metric those of the baseline, then of the hypothesis.
+      num_sentences: lines scored.
+      num_samples: resampled sets of lines.
+      seed: of the resampling.
+      notes: what a reader of the scores should know.
+    """
+
+    scores: tuple[SystemScore, ...]
+    num_sentences: int
+    num_samples: int
+    seed: int
+    notes: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, object]:
+        """Return what JSON can hold, with numbers rounded to four decimals."""
+        fields = dataclasses.asdict(self)
+        fields["notes"] = list(self.notes)
+        for score in fields["scores"]:
+            score["interval"] = [round(end, 4) for end in score["interval"]]
+            for name in ("score", "mean", "p_value"):
+                if score[name] is not None:
+                    score[name] = round(score[name], 4)
+        return fields
+
+    def table(self) -> str:
+        """Return a text table, with the signature of each score below."""
+        rows = [("score", "system", "value", "95 % interval", "p-value")]
+        for score in self.scores:
+            low, high = score.interval
+            p_value = "" if score.p_value is None else f"{score.p_value:.4f}"
+            rows.append(
+                (
+                    score.metric,
+                    score.system,
+                    f"{score.score:.2f}",
+                    f"{low:.2f} to {high:.2f}",
+                    p_value,
+                )
+            )
+        signatures = {score.metric: score.signature for score in self.scores}
+        return "\n".join(
+            [
+                text_table(rows, right=[2, 4]),
+                "",
+                f"sentences: {self.num_sentences}",
+                f"paired bootstrap: {self.num_samples} samples, seed {self.seed}",
+                *(f"{metric}: {text}" for metric, text in signatures.items()),
+                *(f"note: {note}" for note in self.notes),
+            ]
+        )
+
+
+def compare(
+    hypotheses: Sequence[str],
+    baselines: Sequence[str],
+    references: Sequence[str],
+    target_language: str,
+    *,
+    sources: Sequence[str] | None = None,
+    num_samples: int = NUM_SAMPLES,
+) -> Comparison:
+    """Test whether one system's translations score differently from another's.
+
+    The same lines give the same numbers each time: the seed is `SEED`, whatever
+    SACREBLEU_SEED says in the environment.
+
+    Args:
+      hypotheses: of the system that is to be judged, one a line.
+      baselines: of the system that it is compared with.
+      references: one reference a line.
+      target_language: code of the language of all three.
+      sources: what was translated; used to find untranslated output.
+      num_samples: how many sets of lines to draw; p-values are no finer than
+        1 / (num_samples + 1).
+
+    Raises:
+      UserError: if the lines cannot be scored, or the two systems say the same.
+    """
+    if num_samples < 1:
+        raise UserError(
+            f"A bootstrap over {num_samples} samples is none. Draw 1 or more; "
+            f"{NUM_SAMPLES} are usual."
+        )
+    notes = _check_systems(hypotheses, baselines, references, sources)
+    bleu = sacrebleu_metric(normalise_language(target_language))
+    scores: list[SystemScore] = []
+    for name, metric in (("sacreBLEU", bleu), ("chrF2", sacrebleu.CHRF())):
+        systems = [("baseline", baselines), ("hypothesis", hypotheses)]
+        with _quiet_and_seeded():
+            test = PairedTest(
+                systems, {name: metric}, [references], "bs", n_samples=num_samples
+            )
+            signatures, results = test()
+        ((label, signature),) = signatures.items()
+        baseline, hypothesis = (
+            result for result in results[label] if isinstance(result, Result)
+        )
+        if hypothesis.score == baseline.score:
+            # sacreBLEU counts no draw that strays further, and would call it certain.
+            hypothesis.p_value = None
+            notes.append(f"The {name} of both is equal, so that it has no p-value.")
+        for (system, _), result in zip(systems, (baseline, hypothesis), strict=True):
+            scores.append(_describe(system, name, result, str(signature)))
+    return Comparison(
+        scores=tuple(scores),
+        num_sentences=len(references),
+        num_samples=num_samples,
+        seed=SEED,
+        notes=tuple(notes),
+    )
+
+
+def _check_systems(
+    hypotheses: Sequence[str],
+    baselines: Sequence[str],
+    references: Sequence[str],
+    sources: Sequence[str] | None,
+) -> list[str]:
+    """Refuse what cannot be compared, and return notes on what looks odd."""
+    notes: list[str] = []
+    for side, lines in (("hypothesis", hypotheses), ("baseline", baselines)):
+        checks.require_scorable(lines, references, sources, side=side)
+        notes += checks.find_suspicions(lines, references, sources, side=side)
+    if list(hypotheses) == list(baselines):
+        raise UserError(
+            f"Hypothesis and baseline hold the same {len(hypotheses)} lines, so that "
+            "there is no difference to test. Give the translations of two systems."
+        )
+    return list(dict.fromkeys(notes))
+
+
+def _describe(system: str, metric: str, result: Result, signature: str) -> SystemScore:
+    """Bring a result of sacreBLEU into our form, without numpy's types."""
+    if result.mean is None or result.ci is None:
+        raise ValueError(f"sacreBLEU resampled no {metric}: {result}.")
+    mean, half_width = float(result.mean), float(result.ci)
+    return SystemScore(
+        system=system,
+        metric=metric,
+        score=float(result.score),
+        mean=mean,
+        interval=(mean - half_width, mean + half_width),
+        p_value=None if result.p_value is None else float(result.p_value),
+        signature=signature,
+    )
+
+
+@contextlib.contextmanager
+def _quiet_and_seeded() -> Iterator[None]:
+    """Keep sacreBLEU's messages to itself, and its seed to ours."""
+    logger = logging.getLogger("sacrebleu")
+    level, seed = logger.level, os.environ.get("SACREBLEU_SEED")
+    logger.setLevel(logging.ERROR)
+    os.environ["SACREBLEU_SEED"] = str(SEED)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        del os.environ["SACREBLEU_SEED"]
+        if seed is not None:
+            os.environ["SACREBLEU_SEED"] = seed
