@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from transformer_jax.decoding import search
+from transformer_jax.decoding import translate as translate_module
 from transformer_jax.decoding.translate import Translator, TranslatorSettings
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.transformer import Transformer, init_params
@@ -148,6 +149,45 @@ def test_batches_and_cache_growth_change_nothing(params, translations):
             scores = [candidate.score for candidate in one.candidates]
             again_scores = [candidate.score for candidate in other.candidates]
             np.testing.assert_allclose(scores, again_scores, atol=1e-5)
+
+
+class IdsTokenizer(LetterTokenizer):
+    """Decodes to the numbers themselves, so that texts agree only where ids do."""
+
+    def decode(self, ids):
+        return [" ".join(map(str, row)) for row in ids]
+
+
+def _assert_same_ids(translations, expected):
+    for one, other in zip(translations, expected, strict=True):
+        texts = [candidate.text for candidate in other.candidates]
+        assert [candidate.text for candidate in one.candidates] == texts
+        scores = [candidate.score for candidate in other.candidates]
+        ours = [candidate.score for candidate in one.candidates]
+        # Relative too: a score adds up a dozen float32 log-probabilities.
+        np.testing.assert_allclose(ours, scores, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_ids_depend_on_neither_batch_size_nor_order_nor_padding(
+    params, beam_size, monkeypatch
+):
+    num_best = beam_size
+    settings = dataclasses.replace(SETTINGS, beam_size=beam_size, num_best=num_best)
+
+    def translate(lines, **fields):
+        changed = dataclasses.replace(settings, **fields)
+        tokenizer = IdsTokenizer()
+        return Translator(MODEL, params, TOKENIZER, tokenizer, changed).translate(lines)
+
+    expected = translate(LINES)
+    for rows in (1, 7):
+        _assert_same_ids(translate(LINES, tokens_per_batch=16 * rows), expected)
+    _assert_same_ids(translate(LINES[::-1])[::-1], expected)
+    alone = [translation for line in LINES for translation in translate([line])]
+    _assert_same_ids(alone, expected)
+    monkeypatch.setattr(translate_module, "_SHORTEST_SHAPE", 48)
+    _assert_same_ids(translate(LINES, max_source_length=48), expected)
 
 
 def test_a_beam_of_one_is_greedy_search(params):
