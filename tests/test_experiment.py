@@ -57,6 +57,41 @@ def test_a_run_that_goes_on_ends_bit_for_bit_where_the_unbroken_one_ends(
         assert [row[name] for row in rows[0]] == [row[name] for row in rows[1]]
 
 
+def _losses(config, workdir: pathlib.Path) -> list[float]:
+    experiment.train(config, workdir)
+    rows = [json.loads(line) for line in (workdir / "metrics.jsonl").open()]
+    return [row["train/loss"] for row in rows if "train/loss" in row]
+
+
+@pytest.mark.slow
+def test_devices_and_micro_batches_leave_the_loss_curve_alone(text, tmp_path):
+    """A batch is a number of tokens in all, whoever computes it and in how many parts.
+
+    At a constant rate, so that it falls visibly; the paper's first steps are tiny.
+    """
+
+    def curve(num_devices: int, num_micro_batches: int) -> list[float]:
+        config = tiny_config(text, num_steps=20)
+        config.optimizer.update(
+            schedule="constant",
+            warmup_steps=0,
+            peak_learning_rate=1e-3,
+            learning_rate_factor=1.0,
+        )
+        config.evaluation.every_steps = 0
+        config.checkpoints.every_steps = 0
+        config.sharding.data = num_devices
+        config.training.num_micro_batches = num_micro_batches
+        return _losses(config, tmp_path / f"{num_devices}_{num_micro_batches}")
+
+    expected = curve(1, 1)
+    assert len(expected) == 20
+    assert expected[-1] < expected[0] - 0.1
+    for num_devices, num_micro_batches in ((2, 1), (4, 1), (1, 4)):
+        losses = curve(num_devices, num_micro_batches)
+        np.testing.assert_allclose(losses, expected, rtol=1e-5)
+
+
 def test_a_finished_run_says_so_and_trains_no_further(text, run, caplog):
     caplog.set_level("INFO", logger="transformer_jax")
     before = (run / "metrics.jsonl").read_text()
