@@ -28,5 +28,8 @@ def get_config() -> ml_collections.ConfigDict:
         vocab_size=16_000,
         tokens_per_batch=8_000,
     )
+    # As many tokens of warm-up as the paper's, 100 million; the peak of its schedule
+    # falls with the root of the batch.
+    config.optimizer.warmup_steps = 12_500
     config.training.num_steps = 50_000
     return config

@@ -9,6 +9,9 @@ from transformer_jax.errors import UserError
 
 _LOGGER = logging.getLogger(__name__)
 _FORMULAS = ("uniform", "others")
+# Tokens on each side of an update (Section 5.1), and the warm-up made for them (5.3).
+_PAPER_TOKENS_PER_BATCH = 25_000
+_PAPER_WARMUP_STEPS = 4_000
 
 
 def check_config(config: ml_collections.ConfigDict) -> None:
@@ -33,15 +36,8 @@ def check_config(config: ml_collections.ConfigDict) -> None:
         )
     _check_positions(config)
     _check_rows(config)
-    falls = optimizer.schedule in ("cosine", "linear")
-    if falls and training.num_steps > optimizer.decay_steps:
-        _LOGGER.warning(
-            "The %s schedule ends at config.optimizer.decay_steps=%d; the steps from "
-            "there to config.training.num_steps=%d train at its last learning rate.",
-            optimizer.schedule,
-            optimizer.decay_steps,
-            training.num_steps,
-        )
+    _warn_of_batch_size(config)
+    _warn_of_length(config)
 
 
 def choose_devices(config: ml_collections.ConfigDict) -> list[jax.Device]:
@@ -88,4 +84,59 @@ def _check_rows(config: ml_collections.ConfigDict) -> None:
             f"{num_devices} devices (config.sharding.data) times "
             f"{config.training.num_micro_batches} config.training.num_micro_batches. "
             f"Use a multiple of {num_parts}, or fewer devices or parts."
+        )
+
+
+def _warn_of_batch_size(config: ml_collections.ConfigDict) -> None:
+    """Warn of the paper's schedule on batches far from the paper's.
+
+    A smaller batch has a noisier gradient and needs smaller steps. Not a word where the
+    peak, which goes with factor * warmup_steps^-0.5, was already moved the right way.
+    """
+    optimizer, num_tokens = config.optimizer, config.data.tokens_per_batch
+    size = num_tokens / _PAPER_TOKENS_PER_BATCH
+    if optimizer.schedule != "paper" or 0.5 <= size <= 2:
+        return
+    stretch = (_PAPER_WARMUP_STEPS / max(optimizer.warmup_steps, 1)) ** 0.5
+    peak = optimizer.learning_rate_factor * stretch
+    if peak < 1 if size < 1 else peak > 1:
+        return
+    change, warmup = ("lower", "longer") if size < 1 else ("higher", "shorter")
+    _LOGGER.warning(
+        "The paper's schedule was made for %d tokens an update (Section 5.1), and "
+        "config.data.tokens_per_batch=%d. Use a %s "
+        "config.optimizer.learning_rate_factor, a %s config.optimizer.warmup_steps (%d "
+        "updates see as many tokens as the paper's %d), or another "
+        "config.optimizer.schedule.",
+        _PAPER_TOKENS_PER_BATCH,
+        num_tokens,
+        change,
+        warmup,
+        round(_PAPER_WARMUP_STEPS / size),
+        _PAPER_WARMUP_STEPS,
+    )
+
+
+def _warn_of_length(config: ml_collections.ConfigDict) -> None:
+    """Warn of a training that ends before its schedule does, or long after."""
+    optimizer, num_steps = config.optimizer, config.training.num_steps
+    if optimizer.warmup_steps >= num_steps:
+        _LOGGER.warning(
+            "config.optimizer.warmup_steps=%d is not below config.training.num_steps="
+            "%d: the learning rate rises to the end. Warm up for fewer steps.",
+            optimizer.warmup_steps,
+            num_steps,
+        )
+    if optimizer.schedule not in ("cosine", "linear"):
+        return
+    if num_steps != optimizer.decay_steps:
+        _LOGGER.warning(
+            "The %s schedule ends at config.optimizer.decay_steps=%d, training at "
+            "config.training.num_steps=%d: %s. Give both the same number.",
+            optimizer.schedule,
+            optimizer.decay_steps,
+            num_steps,
+            "the steps from there on keep its last learning rate"
+            if num_steps > optimizer.decay_steps
+            else "its lowest learning rates are never reached",
         )

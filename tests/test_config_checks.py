@@ -1,0 +1,96 @@
+import importlib
+import re
+
+import pytest
+
+from configs import default
+from tests.test_configs import NAMES
+from transformer_jax.config_checks import check_config
+
+
+def _warnings(caplog, changes):
+    config = default.get_config()
+    config.update_from_flattened_dict(changes)
+    check_config(config)
+    return caplog.messages
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_config_that_comes_with_the_package_is_warned_of(name, caplog):
+    check_config(importlib.import_module(name).get_config())
+    assert not caplog.messages
+
+
+@pytest.mark.parametrize(
+    ("num_tokens", "advice"),
+    [
+        # 4000 * 25 000 = 100 million tokens of warm-up, over 12 499 and over 50 001.
+        (12_499, "a lower .*a longer .*8001 updates"),
+        (50_001, "a higher .*a shorter .*2000 updates"),
+    ],
+)
+def test_a_batch_that_does_not_fit_the_papers_schedule_is_warned_of(
+    num_tokens, advice, caplog
+):
+    (message,) = _warnings(caplog, {"data.tokens_per_batch": num_tokens})
+    assert "25000 tokens an update" in message
+    assert f"config.data.tokens_per_batch={num_tokens}." in message
+    assert re.search(advice, message)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"data.tokens_per_batch": 12_500},
+        {"data.tokens_per_batch": 50_000},
+        {"data.tokens_per_batch": 8_000, "optimizer.schedule": "inverse_sqrt"},
+        {"data.tokens_per_batch": 8_000, "optimizer.learning_rate_factor": 0.5},
+        {"data.tokens_per_batch": 8_000, "optimizer.warmup_steps": 12_500},
+        {"data.tokens_per_batch": 200_000, "optimizer.learning_rate_factor": 2.0},
+    ],
+    ids=str,
+)
+def test_a_schedule_that_fits_or_was_fitted_to_its_batch_is_not(changes, caplog):
+    assert not _warnings(caplog, changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"data.tokens_per_batch": 8_000, "optimizer.warmup_steps": 200},
+        {"data.tokens_per_batch": 8_000, "optimizer.learning_rate_factor": 2.0},
+        {"data.tokens_per_batch": 200_000, "optimizer.warmup_steps": 9_000},
+    ],
+    ids=str,
+)
+def test_a_schedule_changed_the_wrong_way_is_still_warned_of(changes, caplog):
+    assert len(_warnings(caplog, changes)) == 1
+
+
+@pytest.mark.parametrize(
+    ("num_steps", "consequence"),
+    [(99, "never reached"), (101, "keep its last learning rate")],
+)
+@pytest.mark.parametrize("schedule", ["cosine", "linear"])
+def test_a_schedule_that_does_not_end_with_the_training_is_warned_of(
+    schedule, num_steps, consequence, caplog
+):
+    changes = {
+        "optimizer.schedule": schedule,
+        "optimizer.warmup_steps": 10,
+        "optimizer.decay_steps": 100,
+    }
+    (message,) = _warnings(caplog, changes | {"training.num_steps": num_steps})
+    assert f"decay_steps=100, training at config.training.num_steps={num_steps}" in (
+        message
+    )
+    assert consequence in message
+    caplog.clear()
+    assert not _warnings(caplog, changes | {"training.num_steps": 100})
+
+
+@pytest.mark.parametrize("schedule", ["paper", "inverse_sqrt", "constant"])
+def test_a_warm_up_that_outlasts_the_training_is_warned_of(schedule, caplog):
+    changes = {"optimizer.schedule": schedule, "training.num_steps": 4_000}
+    (message,) = _warnings(caplog, changes)
+    assert "warmup_steps=4000 is not below config.training.num_steps=4000" in message
