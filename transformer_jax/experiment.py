@@ -147,11 +147,8 @@ def _train(
         try:
             _, reason = loop.train(
                 state,
-                train_step=step_fn,
-                dropout_rng=jax.device_put(dropout_rng, replicated(mesh)),
-                batches_from=batches_from,
-                learning_rate=schedule,
-                evaluate=evaluate,
+                jax.device_put(dropout_rng, replicated(mesh)),
+                loop.Procedure(step_fn, batches_from, schedule, evaluate),
                 store=store,
                 writers=writers,
                 settings=loop_settings(config),

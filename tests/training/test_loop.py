@@ -19,7 +19,7 @@ from tests.training.toy import (
 )
 from transformer_jax.errors import UserError
 from transformer_jax.training.checkpoints import CheckpointStore
-from transformer_jax.training.loop import LoopSettings, train
+from transformer_jax.training.loop import LoopSettings, Procedure, train
 from transformer_jax.training.metrics import JsonLinesWriter, MetricWriter
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -63,11 +63,8 @@ def run(folder, step, *, evaluate=None, writers=None, settings=SETTINGS, batches
         state, rng, metadata = store.restore(make_state()) or (make_state(), RNG, {})
         state, reason = train(
             state,
-            train_step=step,
-            dropout_rng=rng,
-            batches_from=batches or batches_from,
-            learning_rate=SCHEDULE,
-            evaluate=evaluate,
+            rng,
+            Procedure(step, batches or batches_from, SCHEDULE, evaluate),
             store=store,
             writers=writers or Recorder(),
             settings=settings,

@@ -74,14 +74,28 @@ class BestScore:
         return BestScore(self.score, self.num_evaluations_since + 1)
 
 
+@dataclasses.dataclass(frozen=True)
+class Procedure:
+    """What a run does, whenever it does it.
+
+    Attributes:
+      train_step: jitted; takes the state, a batch and the run's dropout key.
+      batches_from: the batches from a given step on, on the devices already.
+      learning_rate: what `train_step` uses, to report it.
+      evaluate: scores a state on the validation set; None never does.
+    """
+
+    train_step: TrainStep
+    batches_from: Callable[[int], Iterator[Batch]]
+    learning_rate: Schedule
+    evaluate: Evaluate | None
+
+
 def train(
     state: TrainState,
-    *,
-    train_step: TrainStep,
     dropout_rng: jax.Array,
-    batches_from: Callable[[int], Iterator[Batch]],
-    learning_rate: Schedule,
-    evaluate: Evaluate | None,
+    procedure: Procedure,
+    *,
     store: CheckpointStore,
     writers: MetricWriter,
     settings: LoopSettings,
@@ -94,12 +108,9 @@ def train(
     it again. SIGTERM and Ctrl-C end the run after the step at hand, saved.
 
     Args:
-      state: where to start; donated if `train_step` donates.
-      train_step: jitted; takes the state, a batch and `dropout_rng`.
+      state: where to start; donated if `procedure.train_step` donates.
       dropout_rng: the run's dropout key; saved in the checkpoints.
-      batches_from: the batches from a given step on, on the devices already.
-      learning_rate: what `train_step` uses, to report it.
-      evaluate: scores a state on the validation set; None never does.
+      procedure: what to do.
       store: where checkpoints go.
       writers: where numbers go; the caller closes them.
       settings: when to do what.
@@ -116,7 +127,7 @@ def train(
     best = BestScore(**metadata.get("best_score", {}))
     if (stop := _reason_to_stop(step, best, settings, is_asked=False)) is not None:
         return state, stop
-    batches = batches_from(step)
+    batches, evaluate = procedure.batches_from(step), procedure.evaluate
     window = MetricWindow()
     window_start = last_save = time.monotonic()
     with _termination_request() as is_asked_to_stop:
@@ -124,7 +135,7 @@ def train(
             batch = next(batches, None)
             if batch is None:
                 raise ValueError(f"batches_from must not end, but did at step {step}.")
-            state, sums = train_step(state, batch, dropout_rng)
+            state, sums = procedure.train_step(state, batch, dropout_rng)
             step += 1
             window.add(sums)
             writers.advance(step)
@@ -146,7 +157,7 @@ def train(
                 _check_skips(window.longest_skips, step, settings.max_skips)
                 seconds = time.monotonic() - window_start
                 values = _named("train", means(window_sums, seconds))
-                values["train/learning_rate"] = float(learning_rate(step - 1))
+                values["train/learning_rate"] = float(procedure.learning_rate(step - 1))
 
             score = None
             if evaluate is not None and is_evaluated:
