@@ -1,5 +1,6 @@
 import importlib
 import pathlib
+import re
 import types
 
 import jax
@@ -84,6 +85,51 @@ def test_every_config_has_the_fields_of_the_default_and_no_others(name):
     config = importlib.import_module(name).get_config()
     assert config.is_locked
     assert set(_fields(config)) == set(_fields(default.get_config()))
+
+
+def _documents():
+    """Return every text that tells people which config to use."""
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "Makefile"]
+    return sorted([*pages, *ROOT.glob("*.py"), *ROOT.glob("configs/**/*.py")])
+
+
+def _named_configs(document):
+    """Return the paths below `configs/` that a text names; some hold a "*"."""
+    text = document.read_text(encoding="utf-8")
+    names = re.findall(r"\bconfigs/([\w/*]+\.py)", text)
+    if document.parent.name == "configs":  # These call their neighbours by name.
+        names += re.findall(r"(?<![\w/])\w+\.py", text)
+    return set(names) - {"train.py", "evaluate.py"}
+
+
+@pytest.mark.parametrize(
+    "document", _documents(), ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_every_config_that_a_document_names_exists(document):
+    """And builds, as each file there does by the test above."""
+    for name in _named_configs(document):
+        found = {
+            ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            for path in (ROOT / "configs").glob(name)
+        }
+        assert found & set(NAMES), f"{document.name} names configs/{name}"
+
+
+def test_documents_name_the_configs_that_they_are_known_to_name():
+    """So that the test above cannot pass by finding nothing."""
+    named = _named_configs(ROOT / "README.md")
+    assert {"default.py", "wmt14_ende_base.py", "table3/*.py"} <= named
+    assert "multi30k_tiny.py" in _named_configs(ROOT / "configs/own_text.py")
+    assert _named_configs(ROOT / "Makefile") == {"grammar_tiny.py"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_command_at_the_top_of_a_config_names_that_config(name):
+    path = name.replace(".", "/") + ".py"
+    commands = re.findall(
+        r"train\.py --config[= ](\S+)", importlib.import_module(name).__doc__
+    )
+    assert set(commands) <= {path}
 
 
 def test_the_default_is_the_paper():
