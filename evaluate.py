@@ -19,6 +19,7 @@ from transformer_jax.command import (
 )
 from transformer_jax.data.lines import read_lines
 from transformer_jax.evaluation.bleu import Scores, score
+from transformer_jax.evaluation.comet import load_comet
 from transformer_jax.evaluation.significance import (
     NUM_SAMPLES,
     SEED,
@@ -48,6 +49,7 @@ def _score(options: argparse.Namespace) -> None:
         read_lines(options.reference),
         options.target_language,
         sources=read_lines(options.source) if options.source else None,
+        comet=load_comet(options.comet) if options.comet else None,
     )
     _print_scores(scores, options.format)
 
@@ -75,6 +77,7 @@ def _evaluate_run(options: argparse.Namespace) -> None:
         source=options.source,
         reference=options.reference,
         with_phenomena=options.phenomena,
+        comet=load_comet(options.comet) if options.comet else None,
     )
     _print_scores(evaluation.scores, options.format)
     if options.format == "table":
@@ -128,6 +131,9 @@ def _parse() -> argparse.Namespace:
         help=f"how often to resample for that test (default: {NUM_SAMPLES}, "
         f"always with the seed {SEED})",
     )
+    parser.add_argument(
+        "--comet", metavar="PATH", help="a COMET model on disk, to score with as well"
+    )
     add_model_arguments(parser)
     parser.add_argument("--format", choices=["table", "json"], default="table")
     parser.add_argument(
@@ -147,7 +153,11 @@ def _parse() -> argparse.Namespace:
 def _find_mistake(options: argparse.Namespace) -> str | None:
     """Return what is wrong with the options as a whole, if anything is."""
     if options.workdir is None:
-        needed = ("hypothesis", "reference", "target_language")
+        needed: tuple[str, ...] = ("hypothesis", "reference", "target_language")
+        if options.comet is not None and options.baseline is not None:
+            return "--comet scores one system; leave out --baseline"
+        if options.comet is not None:
+            needed += ("source",)
         missing = [name for name in needed if getattr(options, name) is None]
         if missing:
             return (

@@ -12,6 +12,7 @@ from tests.tiny_run import tiny_config, write_text
 from transformer_jax import experiment
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+_FILES = ("--hypothesis=h", "--reference=r", "--target_language=de")
 
 
 @pytest.fixture(scope="module")
@@ -183,6 +184,12 @@ def test_two_systems_are_compared_in_print_and_in_json(tmp_path):
     assert "bs:1000|seed:12345" in scores[0]["signature"]
 
 
+def test_a_comet_model_that_is_not_there_ends_with_one(tmp_path):
+    texts = {name: "Ein Satz.\n" for name in ("hypothesis", "reference", "source")}
+    message = _error(_score_files(tmp_path, "--comet", tmp_path / "model", **texts))
+    assert "There is no COMET model" in message and "nothing is downloaded" in message
+
+
 @pytest.mark.parametrize("longer", ["reference", "source"])
 def test_files_of_unequal_length_are_not_scored(tmp_path, longer):
     texts = {name: "Ein Satz.\n" for name in ("hypothesis", "reference", "source")}
@@ -216,6 +223,8 @@ def test_a_config_that_cannot_be_used_ends_with_a_message(tmp_path, changes, wor
         ["evaluate.py"],
         ["evaluate.py", "--hypothesis", "h"],
         ["evaluate.py", "--workdir", "x", "--baseline", "b"],
+        ["evaluate.py", *_FILES, "--comet", "m"],
+        ["evaluate.py", *_FILES, "--source", "s", "--comet", "m", "--baseline", "b"],
         ["-m", "transformer_jax.translate"],
         ["-m", "transformer_jax.prepare_data"],
     ],

@@ -15,6 +15,7 @@ from transformer_jax.data.lines import read_lines
 from transformer_jax.decoding.translate import Translator, TranslatorSettings
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation.bleu import Scores, score
+from transformer_jax.evaluation.comet import CometMetric
 from transformer_jax.evaluation.phenomena import PhenomenonScores, score_phenomena
 from transformer_jax.trained_run import TrainedRun
 
@@ -49,6 +50,7 @@ def evaluate_run(
     source: str | None = None,
     reference: str | None = None,
     with_phenomena: bool = False,
+    comet: CometMetric | None = None,
 ) -> RunEvaluation:
     """Translate with a run, score, and keep scores and translations in it.
 
@@ -59,6 +61,7 @@ def evaluate_run(
       source: a file to translate instead.
       reference: its right translation, as many lines.
       with_phenomena: also score the grammar corpus's phenomena, one by one.
+      comet: a model that scores as well.
 
     Raises:
       UserError: if there is no such text, or its two sides differ in length.
@@ -75,7 +78,11 @@ def evaluate_run(
         sources, references = run.directory.read_split(split)
     hypotheses = _translate(translator, sources)
     scores = score(
-        hypotheses, references, run.config.data.target_language, sources=sources
+        hypotheses,
+        references,
+        run.config.data.target_language,
+        sources=sources,
+        comet=comet,
     )
     phenomena = _score_phenomena(run, translator) if with_phenomena else None
     text = source or split

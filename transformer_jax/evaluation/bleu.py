@@ -23,6 +23,7 @@ import sacremoses
 
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation import checks
+from transformer_jax.evaluation.comet import CometMetric
 from transformer_jax.evaluation.text_table import text_table
 
 # Written without spaces between words, or, as Korean, with a tokenizer of its own.
@@ -39,7 +40,7 @@ _HYPHEN = re.compile(r"(\S)-(\S)")
 
 @dataclasses.dataclass(frozen=True)
 class Scores:
-    """All scores of one set of translations, in per cent.
+    """All scores of one set of translations, in per cent but for COMET.
 
     Attributes:
       sacrebleu: sacreBLEU's score of the raw text, cased.
@@ -54,6 +55,8 @@ class Scores:
       tokenised_lowercase_bleu_signature: likewise.
       num_sentences: lines scored, empty ones included.
       notes: what a reader of the scores should know.
+      comet: the mean that a COMET model gives; None without a model.
+      comet_signature: says which; None with the score.
     """
 
     sacrebleu: float
@@ -66,6 +69,8 @@ class Scores:
     tokenised_lowercase_bleu_signature: str | None
     num_sentences: int
     notes: tuple[str, ...] = ()
+    comet: float | None = None
+    comet_signature: str | None = None
 
     def as_dict(self) -> dict[str, object]:
         """Return what JSON can hold, with scores rounded to four decimals."""
@@ -88,6 +93,11 @@ class Scores:
                 self.tokenised_lowercase_bleu_signature,
             ),
         ]
+        if self.comet is not None and self.comet_signature is not None:
+            model = _parse_signature(self.comet_signature)["model"]
+            rows.append(
+                (f"COMET, {model}", f"{self.comet:.4f}", "mixed", "its own", "")
+            )
         lines = [
             text_table(rows, right=[1]),
             "",
@@ -95,6 +105,8 @@ class Scores:
             f"sacreBLEU: {self.sacrebleu_signature}",
             f"chrF2: {self.chrf_signature}",
         ]
+        if self.comet_signature is not None:
+            lines.append(f"COMET: {self.comet_signature}")
         return "\n".join(lines + [f"note: {note}" for note in self.notes])
 
 
@@ -102,10 +114,15 @@ def _row(name: str, value: float | None, signature: str | None) -> tuple[str, ..
     """Spell out the signature of one score as cells of the table."""
     if value is None or signature is None:
         return (name, "none", "", "not defined for this language", "")
-    parts = dict(part.split(":", 1) for part in signature.split("|"))
+    parts = _parse_signature(signature)
     case = {"lc": "lower"}.get(parts["case"], parts["case"])
     split = "split at hyphens" if parts.get("split") == "hyphens" else "whole"
     return (name, f"{value:.2f}", case, parts["tok"], split)
+
+
+def _parse_signature(signature: str) -> dict[str, str]:
+    """Return what a signature says, by name."""
+    return dict(part.split(":", 1) for part in signature.split("|"))
 
 
 def score(
@@ -114,6 +131,7 @@ def score(
     target_language: str,
     *,
     sources: Sequence[str] | None = None,
+    comet: CometMetric | None = None,
 ) -> Scores:
     """Score plain translations against plain references.
 
@@ -122,14 +140,21 @@ def score(
       references: one reference a line, as it was published.
       target_language: code of the language of both, such as "de" or "zh-CN".
       sources: what was translated, one a line; used to find untranslated output.
+      comet: a model that scores as well; it reads the sources.
 
     Raises:
+      ValueError: if there is a COMET model but no sources.
       UserError: if the lines cannot be scored, the language is no code, or its
         tokenizer is not installed.
     """
     language = normalise_language(target_language)
     checks.require_scorable(hypotheses, references, sources)
     notes = checks.find_suspicions(hypotheses, references, sources)
+    learnt = None
+    if comet is not None:
+        if sources is None:
+            raise ValueError("COMET reads the sources as well. Give them.")
+        learnt = comet.score(hypotheses, references, sources)
     bleu = sacrebleu_metric(language)
     chrf = sacrebleu.CHRF()
     bleu_score = bleu.corpus_score(hypotheses, [references]).score
@@ -150,6 +175,8 @@ def score(
         tokenised_lowercase_bleu_signature=tokenised.lowercase_signature,
         num_sentences=len(hypotheses),
         notes=notes,
+        comet=None if learnt is None else learnt.value,
+        comet_signature=None if learnt is None else learnt.signature,
     )
 
 
