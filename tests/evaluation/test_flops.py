@@ -89,6 +89,30 @@ def test_the_papers_own_times_give_the_papers_flops():
     assert sustained_flops(3.5 * 86_400, 8, gpu) == pytest.approx(2.3e19, rel=0.01)
 
 
+@pytest.mark.parametrize(
+    ("name", "units", "products", "clock"),
+    [
+        # CUDA cores of one of the two GPUs on a board, one product a cycle each.
+        ("K80", 2496, 1, 0.875e9),
+        ("K40", 2880, 1, 0.875e9),
+        ("M40", 3072, 1, 1.114e9),
+        ("P100", 3584, 1, 1.480e9),
+        # Tensor cores.
+        ("V100", 640, 64, 1.530e9),
+        ("A100", 432, 256, 1.410e9),
+        ("H100", 528, 512, 1.830e9),
+        # Matrix units, 128 by 128.
+        ("TPU v3", 4, 128**2, 0.940e9),
+        ("TPU v4", 8, 128**2, 1.050e9),
+        ("TPU v5e", 4, 128**2, 1.500e9),
+        ("TPU v5p", 8, 128**2, 1.750e9),
+    ],
+)
+def test_peaks_are_units_times_products_times_clock(name, units, products, clock):
+    expected = 2 * units * products * clock
+    assert find_accelerator(name).peak == pytest.approx(expected, rel=0.01)
+
+
 def test_nothing_sustains_more_than_its_peak():
     for accelerator in ACCELERATORS.values():
         assert 0 < accelerator.sustained <= accelerator.peak

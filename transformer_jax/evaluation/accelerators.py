@@ -7,14 +7,23 @@ from transformer_jax.errors import UserError
 # Not in the paper and not measured here; usual for dense models on later devices.
 ASSUMED_UTILISATION = 0.4
 
-_NVIDIA = "NVIDIA data sheet, dense"
-_GOOGLE = "cloud.google.com/tpu/docs/system-architecture-tpu-vm, per chip"
 _PAPER = "sustained: paper, Section 6.1, footnote 5"
+# Peaks of GPUs are at the boost clock, and dense where data sheets count sparsity.
+_BOARD = "NVIDIA Tesla K80 board, half of its 8.74 TFLOP/s"
+_WHITE_PAPER = "NVIDIA Tesla V100 architecture white paper, table 1"
+_DATA_SHEET = "NVIDIA data sheet"
+_HALVED = "NVIDIA data sheet, half of its rate with sparsity"
+
+
+def _google(page: str) -> str:
+    return f"docs.cloud.google.com/tpu/docs/{page}, per chip"
 
 
 @dataclasses.dataclass(frozen=True)
 class Accelerator:
-    """One device, as a program sees it: a chip, or one of two on a board.
+    """One chip; of a board with two, such as a K80, one of them.
+
+    JAX counts the two cores of a TPU v2 or v3 chip as two devices.
 
     Attributes:
       name: as the reports call it.
@@ -40,21 +49,21 @@ class Accelerator:
 ACCELERATORS = {
     accelerator.name: accelerator
     for accelerator in (
-        Accelerator("K80", 2.8e12, "float32", f"NVIDIA data sheet; {_PAPER}", 2.8e12),
-        Accelerator("K40", 4.29e12, "float32", f"NVIDIA data sheet; {_PAPER}", 3.7e12),
-        Accelerator("M40", 6.8e12, "float32", f"NVIDIA data sheet; {_PAPER}", 6.0e12),
-        Accelerator("P100", 10.6e12, "float32", f"NVIDIA data sheet; {_PAPER}", 9.5e12),
-        Accelerator("V100", 125e12, "float16", _NVIDIA),
-        Accelerator("A100", 312e12, "bfloat16", _NVIDIA),
-        Accelerator("H100", 989e12, "bfloat16", f"{_NVIDIA}, SXM"),
-        Accelerator("H100 PCIe", 756e12, "bfloat16", _NVIDIA),
-        Accelerator("H200", 989e12, "bfloat16", f"{_NVIDIA}, SXM"),
-        Accelerator("TPU v2", 45e12, "bfloat16", _GOOGLE),
-        Accelerator("TPU v3", 123e12, "bfloat16", _GOOGLE),
-        Accelerator("TPU v4", 275e12, "bfloat16", _GOOGLE),
-        Accelerator("TPU v5e", 197e12, "bfloat16", _GOOGLE),
-        Accelerator("TPU v5p", 459e12, "bfloat16", _GOOGLE),
-        Accelerator("TPU v6e", 918e12, "bfloat16", _GOOGLE),
+        Accelerator("K80", 4.37e12, "float32", f"{_BOARD}; {_PAPER}", 2.8e12),
+        Accelerator("K40", 5.0e12, "float32", f"{_WHITE_PAPER}; {_PAPER}", 3.7e12),
+        Accelerator("M40", 6.8e12, "float32", f"{_WHITE_PAPER}; {_PAPER}", 6.0e12),
+        Accelerator("P100", 10.6e12, "float32", f"{_WHITE_PAPER}; {_PAPER}", 9.5e12),
+        Accelerator("V100", 125e12, "float16", _WHITE_PAPER),
+        Accelerator("A100", 312e12, "bfloat16", _DATA_SHEET),
+        Accelerator("H100", 989e12, "bfloat16", f"{_HALVED}, SXM"),
+        Accelerator("H100 PCIe", 756e12, "bfloat16", _HALVED),
+        Accelerator("H200", 989e12, "bfloat16", f"{_HALVED}, SXM"),
+        Accelerator("TPU v2", 45e12, "bfloat16", "Google, 180 TFLOP/s for four chips"),
+        Accelerator("TPU v3", 123e12, "bfloat16", _google("v3")),
+        Accelerator("TPU v4", 275e12, "bfloat16", _google("v4")),
+        Accelerator("TPU v5e", 197e12, "bfloat16", _google("v5e")),
+        Accelerator("TPU v5p", 459e12, "bfloat16", _google("v5p")),
+        Accelerator("TPU v6e", 918e12, "bfloat16", _google("v6e")),
     )
 }
 
