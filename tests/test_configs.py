@@ -1,3 +1,4 @@
+import functools
 import importlib
 import pathlib
 import re
@@ -130,6 +131,90 @@ def test_the_command_at_the_top_of_a_config_names_that_config(name):
         r"train\.py --config[= ](\S+)", importlib.import_module(name).__doc__
     )
     assert set(commands) <= {path}
+
+
+def _changes(name):
+    """Return the fields in which a config differs from the default."""
+    config = importlib.import_module(name).get_config()
+    plain = default.get_config()
+    pairs = ((field, _value(config, field)) for field in _fields(config))
+    return {
+        field: value
+        for field, value in pairs
+        if not hasattr(value, "items") and value != _value(plain, field)
+    }
+
+
+def _value(config, field):
+    return functools.reduce(lambda tree, name: tree[name], field.split("."), config)
+
+
+# What is not of the recipe: where the text is, and what makes a step quick.
+WMT14 = {"data.source": "tfds", "model.dtype": "bfloat16", "model.vocab_multiple": 128}
+GERMAN = WMT14 | {"data.tfds.name": "wmt14_translate/de-en"}
+FRENCH = WMT14 | {
+    "data.tfds.name": "wmt14_translate/fr-en",
+    "data.target_language": "fr",
+    "data.vocab_size": 32_000,
+}
+BIG = {
+    "model.d_model": 1024,
+    "model.d_ff": 4096,
+    "model.num_heads": 16,
+    "training.num_steps": 300_000,
+    "checkpoints.keep_weights": 20,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("wmt14_ende_base", GERMAN),
+        ("wmt14_ende_big", GERMAN | BIG | {"model.dropout_rate": 0.3}),
+        ("wmt14_enfr_base", FRENCH),
+        # Dropout is the base model's 0.1 (Section 6.1).
+        ("wmt14_enfr_big", FRENCH | BIG),
+    ],
+)
+def test_wmt14_configs_change_what_the_paper_changes_and_nothing_else(name, changes):
+    assert _changes(f"configs.{name}") == changes
+    plain = default.get_config()
+    assert plain.data.vocab_size == 37_000
+    assert plain.data.tokens_per_batch == 25_000
+    assert plain.model.dropout_rate == 0.1
+    assert plain.training.num_steps == 100_000
+    assert plain.checkpoints.keep_weights == 5
+
+
+def test_the_tensor2tensor_recipe_is_transformer_base_v3():
+    assert _changes("configs.wmt14_ende_tensor2tensor") == GERMAN | {
+        "model.norm_position": "pre",
+        "model.attention_dropout_rate": 0.1,
+        "model.feed_forward_dropout_rate": 0.1,
+        "model.sinusoid_layout": "tensor2tensor",
+        "optimizer.learning_rate_factor": 2.0,
+        "optimizer.warmup_steps": 8_000,
+        "optimizer.beta2": 0.997,
+        "training.label_smoothing_formula": "others",
+    }
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        # 2 * 512^-0.5 = 0.0883883, times 8000^-1.5 = 1.39754e-6 a step until 8000, then
+        # over the root: 89.4427, and 178.885 at 32 000.
+        (1, 1.23526e-7),
+        (4_000, 4.94106e-4),
+        (8_000, 9.88212e-4),
+        (32_000, 4.94106e-4),
+    ],
+)
+def test_the_tensor2tensor_recipe_has_the_learning_rates_of_its_source(step, expected):
+    name = "configs.wmt14_ende_tensor2tensor"
+    config = importlib.import_module(name).get_config()
+    rate = components.build_schedule(config)(step - 1)
+    assert float(rate) == pytest.approx(expected, rel=1e-5)
 
 
 def test_the_default_is_the_paper():
