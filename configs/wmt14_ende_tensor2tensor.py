@@ -22,9 +22,9 @@ Where the paper is silent, default.py follows it already: norms with epsilon 1e-
 
 What it has and this config has not: a vector for the task, added to the source
 (use_target_space_embedding); a zero vector in place of BOS; a learning rate one step
-behind, zero at the first; 4 096 tokens of the longer side on each device instead of 25
-000 on all of them together; sub-words of its own, some 32 000; float32. Steps and
-search are the paper's.
+behind, zero at the first; 4096 tokens of the longer side on each device, not 25 000 on
+all of them together; sub-words of its own, some 32 000; float32. Steps and search are
+the paper's.
 """
 
 import ml_collections
