@@ -18,7 +18,7 @@ from transformer_jax.command import (
     weight_options,
 )
 from transformer_jax.data.lines import read_lines
-from transformer_jax.evaluation.bleu import Scores, score
+from transformer_jax.evaluation.bleu import Scores, normalise_language, score
 from transformer_jax.evaluation.comet import load_comet
 from transformer_jax.evaluation.significance import (
     NUM_SAMPLES,
@@ -26,6 +26,7 @@ from transformer_jax.evaluation.significance import (
     Comparison,
     compare,
 )
+from transformer_jax.evaluation.test_sets import ScoredText, name_test_set
 from transformer_jax.run_evaluation import RunEvaluation, evaluate_run
 from transformer_jax.trained_run import load_run
 
@@ -44,27 +45,37 @@ def main() -> None:
 
 def _score(options: argparse.Namespace) -> None:
     """Score a finished translation."""
+    references = read_lines(options.reference)
     scores = score(
         read_lines(options.hypothesis),
-        read_lines(options.reference),
+        references,
         options.target_language,
         sources=read_lines(options.source) if options.source else None,
         comet=load_comet(options.comet) if options.comet else None,
+        text=_name_text(options, len(references)),
     )
     _print_scores(scores, options.format)
 
 
 def _compare(options: argparse.Namespace) -> None:
     """Test whether two finished translations differ."""
+    references = read_lines(options.reference)
     comparison = compare(
         read_lines(options.hypothesis),
         read_lines(options.baseline),
-        read_lines(options.reference),
+        references,
         options.target_language,
         sources=read_lines(options.source) if options.source else None,
         num_samples=options.bootstrap_samples,
+        text=_name_text(options, len(references)),
     )
     _print_scores(comparison, options.format)
+
+
+def _name_text(options: argparse.Namespace, num_lines: int) -> ScoredText:
+    """Name a finished translation by its reference."""
+    languages = {normalise_language(options.target_language)}
+    return name_test_set(options.reference, num_lines, languages)
 
 
 def _evaluate_run(options: argparse.Namespace) -> None:

@@ -79,6 +79,7 @@ def test_evaluating_a_run_prints_one_object_and_keeps_it(run):
     assert result.returncode == 0, result.stderr
     printed = json.loads(result.stdout)
     assert printed["num_sentences"] == 7
+    assert printed["test_set"] == "test.en (7 lines)"
     (path,) = (run / "evaluation").glob("test.step-1.beam2.gnmt0.6.json")
     kept = json.loads(path.read_text())
     assert kept.items() >= printed.items()
@@ -178,6 +179,7 @@ def test_two_systems_are_compared_in_print_and_in_json(tmp_path):
     printed = _score_files(tmp_path, "--bootstrap-samples", 20, **texts)
     assert printed.stderr == b""
     assert b"20 samples, seed 12345" in printed.stdout
+    assert b"sentences: 3, reference\n" in printed.stdout
     as_json = _score_files(tmp_path, "--format=json", **texts)
     scores = json.loads(as_json.stdout)["scores"]
     assert [score["metric"] for score in scores] == ["sacreBLEU"] * 2 + ["chrF2"] * 2

@@ -76,6 +76,7 @@ def test_only_the_rim_knows_config_trees():
         "corpus.py",
         "experiment.py",
         "run_directory.py",
+        "run_evaluation.py",
         "trained_run.py",
     }
     knowing = {

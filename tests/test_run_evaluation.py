@@ -2,6 +2,7 @@
 
 import pytest
 
+from configs import default
 from transformer_jax import run_evaluation
 from transformer_jax.decoding.translate import TranslatorSettings
 from transformer_jax.errors import UserError
@@ -28,6 +29,32 @@ def test_means_over_different_steps_never_share_a_name():
         for steps in choices
     }
     assert len(names) == len(choices)
+
+
+@pytest.mark.parametrize(
+    ("fields", "split", "expected"),
+    [
+        ({"source": "grammar"}, "test", "grammar test (3003 lines)"),
+        ({"test_source": "a/flickr.en"}, "test", "flickr.en (3003 lines)"),
+        ({"test_source": "newstest2014.en"}, "test", "newstest2014 (full)"),
+        (
+            {"source": "tfds", "tfds": {"name": "wmt14_translate/fr-en"}},
+            "test",
+            "newstest2014 (full)",
+        ),
+        (
+            {"source": "tfds", "tfds": {"directory": "x/ted/1.0.0"}},
+            "validation",
+            "x/ted/1.0.0 validation (3003 lines)",
+        ),
+    ],
+)
+def test_a_split_is_named_after_what_the_config_says_it_is_of(fields, split, expected):
+    data = default.get_config().data
+    data.update(fields)
+    assert str(run_evaluation.name_text(data, split, None, 3003)) == expected
+    other = run_evaluation.name_text(data, split, "b/other.en", 3003)
+    assert str(other) == "other.en (3003 lines)"
 
 
 def test_two_sides_of_different_length_are_refused_by_name(tmp_path):

@@ -8,15 +8,17 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import ml_collections
 from tqdm import tqdm
 
 from transformer_jax.data.grammar.phenomena import PHENOMENA, phenomenon_examples
 from transformer_jax.data.lines import read_lines
 from transformer_jax.decoding.translate import Translator, TranslatorSettings
 from transformer_jax.errors import UserError
-from transformer_jax.evaluation.bleu import Scores, score
+from transformer_jax.evaluation.bleu import Scores, normalise_language, score
 from transformer_jax.evaluation.comet import CometMetric
 from transformer_jax.evaluation.phenomena import PhenomenonScores, score_phenomena
+from transformer_jax.evaluation.test_sets import ScoredText, name_test_set
 from transformer_jax.trained_run import TrainedRun
 
 _LOGGER = logging.getLogger(__name__)
@@ -83,6 +85,7 @@ def evaluate_run(
         run.config.data.target_language,
         sources=sources,
         comet=comet,
+        text=name_text(run.config.data, split, source, len(sources)),
     )
     phenomena = _score_phenomena(run, translator) if with_phenomena else None
     text = source or split
@@ -134,6 +137,24 @@ def evaluation_name(
         f"{pathlib.Path(text).name}.{weights}.beam{settings.beam_size}"
         f".{settings.length_penalty}{settings.alpha:g}"
     )
+
+
+def name_text(
+    data: ml_collections.ConfigDict, split: str, source: str | None, num_lines: int
+) -> ScoredText:
+    """Name a split of a run after what its config says it is of, or a file."""
+    languages = {
+        normalise_language(code)
+        for code in (data.source_language, data.target_language)
+    }
+    if source is None and data.source == "files":
+        source = data[f"{split}_source"]
+    if source is not None:
+        return name_test_set(source, num_lines, languages)
+    data_set = data.source
+    if data.source == "tfds":
+        data_set = data.tfds.name or data.tfds.directory
+    return name_test_set(split, num_lines, languages, data_set=data_set)
 
 
 def _translate(translator: Translator, sources: Sequence[str]) -> list[str]:

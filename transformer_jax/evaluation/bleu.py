@@ -24,6 +24,7 @@ import sacremoses
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation import checks
 from transformer_jax.evaluation.comet import CometMetric
+from transformer_jax.evaluation.test_sets import ScoredText, describe_length
 from transformer_jax.evaluation.text_table import text_table
 
 # Written without spaces between words, or, as Korean, with a tokenizer of its own.
@@ -57,6 +58,7 @@ class Scores:
       notes: what a reader of the scores should know.
       comet: the mean that a COMET model gives; None without a model.
       comet_signature: says which; None with the score.
+      test_set: which text these are the scores of; None if nobody said.
     """
 
     sacrebleu: float
@@ -71,10 +73,14 @@ class Scores:
     notes: tuple[str, ...] = ()
     comet: float | None = None
     comet_signature: str | None = None
+    test_set: ScoredText | None = None
 
     def as_dict(self) -> dict[str, object]:
         """Return what JSON can hold, with scores rounded to four decimals."""
-        fields = dataclasses.asdict(self) | {"notes": list(self.notes)}
+        fields = dataclasses.asdict(self) | {
+            "notes": list(self.notes),
+            "test_set": self.test_set and str(self.test_set),
+        }
         return {
             name: round(value, 4) if isinstance(value, float) else value
             for name, value in fields.items()
@@ -101,7 +107,7 @@ class Scores:
         lines = [
             text_table(rows, right=[1]),
             "",
-            f"sentences: {self.num_sentences}",
+            f"sentences: {describe_length(self.num_sentences, self.test_set)}",
             f"sacreBLEU: {self.sacrebleu_signature}",
             f"chrF2: {self.chrf_signature}",
         ]
@@ -132,6 +138,7 @@ def score(
     *,
     sources: Sequence[str] | None = None,
     comet: CometMetric | None = None,
+    text: ScoredText | None = None,
 ) -> Scores:
     """Score plain translations against plain references.
 
@@ -141,6 +148,7 @@ def score(
       target_language: code of the language of both, such as "de" or "zh-CN".
       sources: what was translated, one a line; used to find untranslated output.
       comet: a model that scores as well; it reads the sources.
+      text: what the lines are called.
 
     Raises:
       ValueError: if there is a COMET model but no sources.
@@ -150,6 +158,7 @@ def score(
     language = normalise_language(target_language)
     checks.require_scorable(hypotheses, references, sources)
     notes = checks.find_suspicions(hypotheses, references, sources)
+    notes += text.notes if text is not None else ()
     learnt = None
     if comet is not None:
         if sources is None:
@@ -177,6 +186,7 @@ def score(
         notes=notes,
         comet=None if learnt is None else learnt.value,
         comet_signature=None if learnt is None else learnt.signature,
+        test_set=text,
     )
 
 

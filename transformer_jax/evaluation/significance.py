@@ -18,6 +18,7 @@ from sacrebleu.significance import PairedTest, Result
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation import checks
 from transformer_jax.evaluation.bleu import normalise_language, sacrebleu_metric
+from transformer_jax.evaluation.test_sets import ScoredText, describe_length
 from transformer_jax.evaluation.text_table import text_table
 
 # sacreBLEU's own default, so that its command line gives the same numbers.
@@ -60,6 +61,7 @@ class Comparison:
       num_samples: resampled sets of lines.
       seed: of the resampling.
       notes: what a reader of the scores should know.
+      test_set: which text was scored; None if nobody said.
     """
 
     scores: tuple[SystemScore, ...]
@@ -67,11 +69,13 @@ class Comparison:
     num_samples: int
     seed: int
     notes: tuple[str, ...]
+    test_set: ScoredText | None = None
 
     def as_dict(self) -> dict[str, object]:
         """Return what JSON can hold, with numbers rounded to four decimals."""
         fields = dataclasses.asdict(self)
         fields["notes"] = list(self.notes)
+        fields["test_set"] = self.test_set and str(self.test_set)
         for score in fields["scores"]:
             score["interval"] = [round(end, 4) for end in score["interval"]]
             for name in ("score", "mean", "p_value"):
@@ -99,7 +103,7 @@ class Comparison:
             [
                 text_table(rows, right=[2, 4]),
                 "",
-                f"sentences: {self.num_sentences}",
+                f"sentences: {describe_length(self.num_sentences, self.test_set)}",
                 f"paired bootstrap: {self.num_samples} samples, seed {self.seed}",
                 *(f"{metric}: {text}" for metric, text in signatures.items()),
                 *(f"note: {note}" for note in self.notes),
@@ -115,6 +119,7 @@ def compare(
     *,
     sources: Sequence[str] | None = None,
     num_samples: int = NUM_SAMPLES,
+    text: ScoredText | None = None,
 ) -> Comparison:
     """Test whether one system's translations score differently from another's.
 
@@ -129,6 +134,7 @@ def compare(
       sources: what was translated; used to find untranslated output.
       num_samples: how many sets of lines to draw; p-values are no finer than
         1 / (num_samples + 1).
+      text: what the lines are called.
 
     Raises:
       UserError: if the lines cannot be scored, or the two systems say the same.
@@ -163,7 +169,8 @@ def compare(
         num_sentences=len(references),
         num_samples=num_samples,
         seed=SEED,
-        notes=tuple(notes),
+        notes=tuple(notes) + (text.notes if text is not None else ()),
+        test_set=text,
     )
 
 
