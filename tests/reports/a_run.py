@@ -55,6 +55,7 @@ def _evaluation(split):
         "paper_bleu": 27.6,
         "paper_bleu_signature": "case:mixed|tok:moses-de|smooth:none|split:hyphens",
         "num_sentences": 3003,
+        "test_set": "newstest2014 (full)",
         "produced_by": {
             "text": split,
             "checkpoint_steps": [4],

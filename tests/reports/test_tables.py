@@ -55,6 +55,7 @@ def test_table_2_has_a_row_for_each_text_that_a_run_was_scored_on(run):
     row = rows["a_heads_1: test.step-4.beam4"]
     assert row["measured_sacrebleu"] == 27.1
     assert row["measured_paper_bleu"] == 27.6
+    assert row["measured_on"] == "newstest2014 (full)"
     # 600 target pieces in each of two reports, at 10 and 30 a second.
     assert row["measured_hours"] == pytest.approx(80 / 3600)
     assert row["computed_flops_by_time"] == pytest.approx(80 * 2 * 0.4 * 197e12)
@@ -101,7 +102,7 @@ def test_conditions_are_met_or_not_or_unknown(run):
     assert rows["a_heads_1: alpha"]["is_met"] is False
     assert rows["a_heads_1: averaged checkpoints"]["measured_value"] == 1
     assert rows["a_heads_1: vocabulary"]["is_met"] is False
-    assert rows["a_heads_1: test sentences"]["is_met"]
+    assert rows["a_heads_1: test set"]["is_met"]
     assert rows["a_heads_1: tokenised score"]["is_met"]
 
 

@@ -93,6 +93,7 @@ def _scores(run: RunSummary) -> list[dict[str, Any]]:
                     "score": score,
                     "value": evaluation.get(score),
                     "signature": evaluation.get(f"{score}_signature"),
+                    "text": evaluation.get("test_set"),
                     "sentences": evaluation.get("num_sentences"),
                 }
             )

@@ -101,6 +101,7 @@ def _run_rows(
     rows = [
         {"row": f"{run.name}: {name}"}
         | {f"measured_{score}": evaluation.get(score) for score in _SCORES}
+        | {"measured_on": evaluation.get("test_set")}
         | {"measured_num_sentences": evaluation.get("num_sentences")}
         | cost
         for name, evaluation in run.evaluations.items()

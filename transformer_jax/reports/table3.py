@@ -82,5 +82,6 @@ def _measured(run: RunSummary) -> dict[str, Any]:
         "measured_perplexity": run.perplexity,
         "measured_paper_bleu": last.get("paper_bleu"),
         "measured_sacrebleu": last.get("sacrebleu"),
+        "measured_on": last.get("test_set"),
         "measured_steps": run.steps,
     }
