@@ -70,6 +70,13 @@ def test_table_2_takes_the_devices_that_a_run_wrote_down(run):
     assert row["computed_flops_by_time"] == pytest.approx(80 * 4 * 0.4 * 275e12)
 
 
+def test_a_chip_that_is_two_devices_to_jax_counts_once(tmp_path):
+    directory = write_run(tmp_path / "v3", tmp_path / "text")
+    directory.record_hardware(0, {"device_kind": "TPU v3", "num_devices": 8})
+    cost = table2.run_cost(read_run(directory.root))
+    assert cost["computed_flops_by_time"] == pytest.approx(80 * 4 * 0.4 * 123e12)
+
+
 def test_a_run_that_never_counted_its_time_has_no_cost_by_time(tmp_path):
     directory = write_run(tmp_path / "old", tmp_path / "text")
     directory.metrics_path.write_text('{"step": 4, "train/loss": 2.0}\n')

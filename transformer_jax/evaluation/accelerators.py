@@ -23,8 +23,6 @@ def _google(page: str) -> str:
 class Accelerator:
     """One chip; of a board with two, such as a K80, one of them.
 
-    JAX counts the two cores of a TPU v2 or v3 chip as two devices.
-
     Attributes:
       name: as the reports call it.
       peak: FLOP/s of matrix products at most, in `precision`.
@@ -32,6 +30,7 @@ class Accelerator:
       source: where the rates come from.
       paper_sustained: FLOP/s that the paper takes it to sustain in float32; None where
         the paper says nothing.
+      num_jax_devices: how many devices it is to JAX, which counts cores.
     """
 
     name: str
@@ -39,6 +38,7 @@ class Accelerator:
     precision: str
     source: str
     paper_sustained: float | None = None
+    num_jax_devices: int = 1
 
     @property
     def sustained(self) -> float:
@@ -58,8 +58,14 @@ ACCELERATORS = {
         Accelerator("H100", 989e12, "bfloat16", f"{_HALVED}, SXM"),
         Accelerator("H100 PCIe", 756e12, "bfloat16", _HALVED),
         Accelerator("H200", 989e12, "bfloat16", f"{_HALVED}, SXM"),
-        Accelerator("TPU v2", 45e12, "bfloat16", "Google, 180 TFLOP/s for four chips"),
-        Accelerator("TPU v3", 123e12, "bfloat16", _google("v3")),
+        Accelerator(
+            "TPU v2",
+            45e12,
+            "bfloat16",
+            "Google, 180 TFLOP/s for four chips",
+            num_jax_devices=2,
+        ),
+        Accelerator("TPU v3", 123e12, "bfloat16", _google("v3"), num_jax_devices=2),
         Accelerator("TPU v4", 275e12, "bfloat16", _google("v4")),
         Accelerator("TPU v5e", 197e12, "bfloat16", _google("v5e")),
         Accelerator("TPU v5p", 459e12, "bfloat16", _google("v5p")),
@@ -95,7 +101,7 @@ def recognise(device_kind: str) -> Accelerator | None:
 
 
 def sustained_flops(
-    seconds: float, num_devices: int, accelerator: Accelerator
+    seconds: float, num_devices: float, accelerator: Accelerator
 ) -> float:
     """Estimate a training's cost as the paper does: time x devices x sustained rate.
 

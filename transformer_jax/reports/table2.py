@@ -129,23 +129,23 @@ def run_cost(
         sentence_length=SENTENCE_LENGTH,
     )
     cost: dict[str, Any] = {"computed_flops": flops}
-    device, num_devices = _devices(run, accelerator, num_devices)
+    device, num_chips = _devices(run, accelerator, num_devices)
     if run.seconds is not None:
         cost["measured_hours"] = run.seconds / 3600
         if device is not None:
             cost["computed_flops_by_time"] = sustained_flops(
-                run.seconds, num_devices, device
+                run.seconds, num_chips, device
             )
     if device is not None and run.target_tokens_per_second is not None:
         achieved = run.target_tokens_per_second * flops / target_tokens
-        cost["computed_utilisation"] = achieved / (num_devices * device.peak)
+        cost["computed_utilisation"] = achieved / (num_chips * device.peak)
     return cost
 
 
 def _devices(
     run: RunSummary, accelerator: str | None, num_devices: int
-) -> tuple[Accelerator | None, int]:
-    """Return what a run was trained on: as given, or as it wrote down.
+) -> tuple[Accelerator | None, float]:
+    """Return what a run was trained on, and how many: as given, or as written down.
 
     A run that changed its devices on the way has no one answer.
     """
@@ -154,4 +154,6 @@ def _devices(
     if len(run.hardware) != 1:
         return None, 0
     (hardware,) = run.hardware
-    return recognise(hardware["device_kind"]), hardware["num_devices"]
+    device = recognise(hardware["device_kind"])
+    num_jax_devices = 1 if device is None else device.num_jax_devices
+    return device, hardware["num_devices"] / num_jax_devices
