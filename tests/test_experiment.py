@@ -86,10 +86,10 @@ def test_devices_and_micro_batches_leave_the_loss_curve_alone(text, tmp_path):
 
     expected = curve(1, 1)
     assert len(expected) == 20
-    assert expected[-1] < expected[0] - 0.1
+    assert expected[-1] < expected[0] - 0.4
     for num_devices, num_micro_batches in ((2, 1), (4, 1), (1, 4)):
         losses = curve(num_devices, num_micro_batches)
-        np.testing.assert_allclose(losses, expected, rtol=1e-5)
+        np.testing.assert_allclose(losses, expected, rtol=2e-6)
 
 
 def test_a_finished_run_says_so_and_trains_no_further(text, run, caplog):
