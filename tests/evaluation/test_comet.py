@@ -124,9 +124,10 @@ def test_a_model_elsewhere_is_not_looked_for(calls):
         load_comet("Unbabel/wmt22-comet-da")
 
 
-def test_a_missing_encoder_is_explained(folder, calls):
+@pytest.mark.parametrize("kind", [OSError, AttributeError])
+def test_a_missing_encoder_is_explained(folder, calls, kind):
     def refuse(path, **options):
-        raise OSError("no connection")
+        raise kind("no connection")
 
     sys.modules["comet"].load_from_checkpoint = refuse
     with pytest.raises(UserError, match="no connection.*pretrained_model"):

@@ -4,10 +4,13 @@ COMET (Rei et al. 2020) reads source, translation and reference with a multiling
 encoder. Nothing is ever downloaded: the checkpoint is named by its path, and the
 encoder that it builds on is looked up in Hugging Face's cache alone.
 
-Arguments and results follow unbabel-comet 2.2.7; no published model has been run here.
+It has been run with unbabel-comet 2.2.7 and a small model of random weights, which
+shows that arguments and results pass; not with a published model, so that no score is
+vouched for.
 """
 
 import dataclasses
+import logging
 import os
 import pathlib
 from collections.abc import Sequence
@@ -100,13 +103,18 @@ def load_comet(checkpoint: str | os.PathLike[str]) -> CometMetric:
             f"--comet needs the package unbabel-comet, which cannot be imported "
             f"({error}). Install it with the extra: {_INSTALL}"
         ) from error
+    # The trainer that it predicts with has its devices to report, and advice to give.
+    logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)
     try:
         model = comet.load_from_checkpoint(str(weights), local_files_only=True)
-    except OSError as error:
+    except Exception as error:
+        # An encoder that is not in the cache shows as errors of several types, none of
+        # which says so: an AttributeError in a tokenizer, for one.
         raise UserError(
-            f"The COMET model {weights} cannot be read without a network: {error}. "
-            "The encoder that its hparams.yaml names as pretrained_model must be in "
-            "Hugging Face's cache; put it there, or set HF_HOME to a cache that has it."
+            f"The COMET model {weights} cannot be read without a network "
+            f"({type(error).__name__}: {error}). The encoder that its hparams.yaml "
+            "names as pretrained_model must be in Hugging Face's cache; put it there, "
+            "or set HF_HOME to a cache that has it."
         ) from error
     return CometMetric(_name(weights), comet.__version__, model)
 
