@@ -94,7 +94,8 @@ def read_weights(
       UserError: if there is no such checkpoint, or it is of a model of other sizes.
     """
     abstract = jax.eval_shape(lambda: init_params(model, jax.random.key(0)))
-    with CheckpointStore(directory.root) as store:
+    keep_params = directory.read_config().checkpoints.keep_weights
+    with CheckpointStore(directory.root, keep_params=keep_params) as store:
         if average_steps is not None:
             mean = average_range(store, *average_steps, abstract)
             return mean.params, mean.steps

@@ -59,8 +59,20 @@ def test_the_mean_of_one_is_itself(store):
     assert_same(average.params, jax.device_get(store.restore_params(30, LIKE.params)))
 
 
+def test_an_older_best_is_none_of_the_last(tmp_path):
+    with CheckpointStore(tmp_path, keep_params=2) as store:
+        for step, score in ((10, 9.0), (20, 8.0), (30, 7.0)):
+            state = random_state(200, seed=step)
+            store.save(step, state, rng=jax.random.key(0), metadata={}, score=score)
+        store.wait()
+        assert store.params_steps() == [10, 20, 30]
+        assert average_last(store, 2, LIKE.params).steps == (20, 30)
+        with pytest.raises(UserError, match="last 3 .* keeps the last 2 .20, 30"):
+            average_last(store, 3, LIKE.params)
+
+
 def test_too_many_missing_and_doubled_steps_are_refused(store):
-    with pytest.raises(UserError, match="last 4 .* keeps 3 .10, 20, 30"):
+    with pytest.raises(UserError, match="last 4 .* keeps the last 3 .10, 20, 30"):
         average_last(store, 4, LIKE.params)
     with pytest.raises(UserError, match="but not 15"):
         average_steps(store, (10, 15), LIKE.params)

@@ -32,15 +32,17 @@ class Average:
 def average_last(store: CheckpointStore, num: int, abstract_params: Any) -> Average:
     """Average the newest `num` sets of parameters that `store` keeps (Section 6.1).
 
+    A best one that is older than those is not one of them.
+
     Raises:
       UserError: if it keeps fewer.
     """
-    steps = store.params_steps()
+    steps = store.newest_params_steps()
     if not 1 <= num <= len(steps):
         raise UserError(
-            f"Cannot average the last {num} checkpoints: the run keeps {len(steps)} "
-            f"({', '.join(map(str, steps)) or 'none'}). Average fewer, or train with a "
-            "larger number of kept parameters."
+            f"Cannot average the last {num} checkpoints: the run keeps the last "
+            f"{len(steps)} ({', '.join(map(str, steps)) or 'none'}). Average fewer, or "
+            "train with a larger number of kept parameters."
         )
     return average_steps(store, steps[-num:], abstract_params)
 

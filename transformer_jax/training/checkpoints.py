@@ -150,6 +150,13 @@ class CheckpointStore:
         """Return the steps whose parameters were written to their end, in order."""
         return step_folders.finished_steps(self._params)
 
+    def newest_params_steps(self) -> list[int]:
+        """Return those of them that are kept as the newest, whatever they score.
+
+        A best that is older stays too, but is none of the last.
+        """
+        return self.params_steps()[-self._keep_params :]
+
     def scores(self) -> dict[int, float]:
         """Return the validation score of each step that has kept parameters."""
         scores = {}
