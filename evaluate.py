@@ -30,6 +30,18 @@ from transformer_jax.evaluation.test_sets import ScoredText, name_test_set
 from transformer_jax.run_evaluation import RunEvaluation, evaluate_run
 from transformer_jax.trained_run import load_run
 
+# Options that say something about a finished translation.
+_OF_FINISHED_TEXT = {
+    "hypothesis",
+    "reference",
+    "source",
+    "target_language",
+    "baseline",
+    "bootstrap_samples",
+    "comet",
+    "format",
+}
+
 
 def main() -> None:
     """Parse the arguments and score."""
@@ -156,13 +168,23 @@ def _parse() -> argparse.Namespace:
         "--examples", type=int, default=0, metavar="N", help="print N translations"
     )
     options = parser.parse_args()
-    if mistake := _find_mistake(options):
+    given = {
+        name
+        for name, value in vars(options).items()
+        if value != parser.get_default(name)
+    }
+    if mistake := _find_mistake(options, given):
         parser.error(mistake)
     return options
 
 
-def _find_mistake(options: argparse.Namespace) -> str | None:
-    """Return what is wrong with the options as a whole, if anything is."""
+def _find_mistake(options: argparse.Namespace, given: set[str]) -> str | None:
+    """Return what is wrong with the options as a whole, if anything is.
+
+    Args:
+      options: all of them.
+      given: names of those that differ from their defaults.
+    """
     if options.workdir is None:
         needed: tuple[str, ...] = ("hypothesis", "reference", "target_language")
         if options.comet is not None and options.baseline is not None:
@@ -175,11 +197,17 @@ def _find_mistake(options: argparse.Namespace) -> str | None:
                 f"give --workdir, or a finished translation with "
                 f"--{', --'.join(needed)} (missing: --{', --'.join(missing)})"
             )
+        if unused := sorted(given - _OF_FINISHED_TEXT):
+            return f"--{', --'.join(unused)} can be given with --workdir only"
+        if options.baseline is None and "bootstrap_samples" in given:
+            return "--bootstrap_samples needs --baseline"
     elif options.hypothesis is not None or options.baseline is not None:
         return (
             "give --workdir to translate, or --hypothesis (and --baseline) to score "
             "what is translated already, not both"
         )
+    elif unused := sorted(given & {"target_language", "bootstrap_samples"}):
+        return f"--{', --'.join(unused)} can be given with --hypothesis only"
     elif (options.source is None) != (options.reference is None):
         return "--source and --reference belong together"
     return None
