@@ -10,6 +10,7 @@ python evaluate.py --hypothesis H --baseline B --reference R --target_language d
 
 import argparse
 import json
+from typing import Any
 
 from transformer_jax.command import (
     add_model_arguments,
@@ -26,7 +27,7 @@ from transformer_jax.evaluation.significance import (
     Comparison,
     compare,
 )
-from transformer_jax.evaluation.test_sets import ScoredText, name_test_set
+from transformer_jax.evaluation.test_sets import name_test_set
 from transformer_jax.run_evaluation import RunEvaluation, evaluate_run
 from transformer_jax.trained_run import load_run
 
@@ -57,37 +58,39 @@ def main() -> None:
 
 def _score(options: argparse.Namespace) -> None:
     """Score a finished translation."""
-    references = read_lines(options.reference)
+    references, about = _read_references(options)
     scores = score(
         read_lines(options.hypothesis),
         references,
         options.target_language,
-        sources=read_lines(options.source) if options.source else None,
         comet=load_comet(options.comet) if options.comet else None,
-        text=_name_text(options, len(references)),
+        **about,
     )
     _print_scores(scores, options.format)
 
 
 def _compare(options: argparse.Namespace) -> None:
     """Test whether two finished translations differ."""
-    references = read_lines(options.reference)
+    references, about = _read_references(options)
     comparison = compare(
         read_lines(options.hypothesis),
         read_lines(options.baseline),
         references,
         options.target_language,
-        sources=read_lines(options.source) if options.source else None,
         num_samples=options.bootstrap_samples,
-        text=_name_text(options, len(references)),
+        **about,
     )
     _print_scores(comparison, options.format)
 
 
-def _name_text(options: argparse.Namespace, num_lines: int) -> ScoredText:
-    """Name a finished translation by its reference."""
+def _read_references(options: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
+    """Read what a finished translation is scored by, and what is known about it."""
+    references = read_lines(options.reference)
     languages = {normalise_language(options.target_language)}
-    return name_test_set(options.reference, num_lines, languages)
+    return references, {
+        "sources": read_lines(options.source) if options.source else None,
+        "test_set": name_test_set(options.reference, len(references), languages),
+    }
 
 
 def _evaluate_run(options: argparse.Namespace) -> None:
@@ -97,8 +100,7 @@ def _evaluate_run(options: argparse.Namespace) -> None:
         run,
         decoding_options(options),
         split=options.split,
-        source=options.source,
-        reference=options.reference,
+        files=(options.source, options.reference) if options.source else None,
         with_phenomena=options.phenomena,
         comet=load_comet(options.comet) if options.comet else None,
     )

@@ -24,10 +24,10 @@ import numpy as np
 from transformer_jax.command import command
 from transformer_jax.data.batch_plan import BatchPlan
 from transformer_jax.data.batch_shapes import choose_shapes
-from transformer_jax.data.lines import read_lines
 from transformer_jax.data.sources.text_files import TextFilePairs
 from transformer_jax.data.token_cache import build_token_cache
 from transformer_jax.data.tokenizer import Tokenizer, train_tokenizer
+from transformer_jax.run_evaluation import read_pair
 
 # Pairs and bytes of both sides, as the data sets' cards on Hugging Face count them.
 CORPORA = {
@@ -56,7 +56,7 @@ def main() -> None:
 
 def _tokenise(options: argparse.Namespace, folder: pathlib.Path) -> np.ndarray:
     """Tokenise joined pairs by one thread, and return their lengths [2, pairs]."""
-    pairs = _join(read_lines(options.source), read_lines(options.target))
+    pairs = _join(*read_pair(options.source, options.target))
     paths = [folder / "source", folder / "target"]
     for path, lines in zip(paths, zip(*pairs, strict=True), strict=True):
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -125,7 +125,9 @@ def _plan(num_pairs: int, lengths: list[list[int]]) -> tuple[float, float]:
     shapes = choose_shapes(source, target, tokens_per_batch=25_000)
     BatchPlan(source, target, shapes, seed=0).batch(0)
     seconds = time.monotonic() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    # In KiB on Linux, in bytes on macOS.
+    unit = 1 if sys.platform == "darwin" else 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     return seconds, peak / 1e9
 
 

@@ -2,8 +2,8 @@
 
 python -m benchmarks.table3_multi30k --data DIR --output runs/table3_multi30k
 
-Trains each variation with each seed by train.py, several at once with a core each, and
-prints perplexity and sacreBLEU on the validation split, without averaging, as the
+Trains each variation with each seed by train.py, several at once, which share the cores,
+and prints perplexity and sacreBLEU on the validation split, without averaging, as the
 paper's Table 3 does on newstest2013: the mean over the seeds and their spread. What is
 trained already is not trained again; `--only_report` trains nothing.
 """
@@ -106,8 +106,11 @@ def _train_all(
 
     with concurrent.futures.ThreadPoolExecutor(num_jobs) as pool:
         jobs = [pool.submit(train, *job) for job in itertools.product(seeds, ROWS)]
-        for job in concurrent.futures.as_completed(jobs):
-            job.result()
+        try:
+            for job in concurrent.futures.as_completed(jobs):
+                job.result()
+        finally:  # Those that have not begun when one fails shall not begin.
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _share_cores(num_jobs: int) -> list[set[int]]:
@@ -149,18 +152,21 @@ def _train(
 
 def make_report(output: pathlib.Path, seeds: Sequence[int]) -> Report:
     """Put the runs that are finished into rows, beside the paper's differences."""
-    rows = []
+    summaries: list[dict[str, Any]] = []
     for row in ROWS:
         workdirs = [_workdir(output, row, seed) for seed in seeds]
-        runs = [read_run(path) for path in workdirs if path.exists()]
+        runs = [read_run(path) for path in workdirs if (path / "config.json").exists()]
         validated = [run for run in runs if run.validation]
         if validated:
-            rows.append(_summarise(row, validated))
-    return Report("Table 3 in small: Multi30k English-German", rows, _NOTES)
+            base = summaries[0] if summaries else None
+            summaries.append(_summarise(row, validated, base))
+    return Report("Table 3 in small: Multi30k English-German", summaries, _NOTES)
 
 
-def _summarise(row: Row, runs: Sequence[RunSummary]) -> dict[str, Any]:
-    """Return a row's mean and spread over its seeds."""
+def _summarise(
+    row: Row, runs: Sequence[RunSummary], base: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Return a row's means and spreads over its seeds, and what `base` has less."""
     by_name = {variation.row: variation for variation in TABLE_3}
     paper, paper_base = by_name[row.paper_row], by_name["base"]
     summary: dict[str, Any] = {
@@ -175,6 +181,8 @@ def _summarise(row: Row, runs: Sequence[RunSummary]) -> dict[str, Any]:
         values = [run.validation[name] for run in runs]
         summary[f"measured_{name}"] = round(statistics.mean(values), 2)
         summary[f"measured_{name}_spread"] = round(max(values) - min(values), 2)
+        change = statistics.mean(values) - base[f"measured_{name}"] if base else 0.0
+        summary[f"measured_{name}_change"] = round(change, 2)
     return summary
 
 
@@ -185,7 +193,9 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--data", required=True, help="the folder of Multi30k")
     parser.add_argument("--output", required=True, help="where the runs are kept")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
-    parser.add_argument("--num_jobs", "--num-jobs", type=int, default=2)
+    parser.add_argument(
+        "--num_jobs", "--num-jobs", type=int, default=2, choices=range(1, 65)
+    )
     parser.add_argument("--only_report", "--only-report", action="store_true")
     parser.add_argument(
         "--format", choices=["markdown", "csv", "json"], default="markdown"

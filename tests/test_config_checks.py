@@ -6,6 +6,7 @@ import pytest
 from configs import default
 from tests.test_configs import NAMES
 from transformer_jax.config_checks import check_config
+from transformer_jax.errors import UserError
 
 
 def _warnings(caplog, changes):
@@ -19,6 +20,24 @@ def _warnings(caplog, changes):
 def test_no_config_that_comes_with_the_package_is_warned_of(name, caplog):
     check_config(importlib.import_module(name).get_config())
     assert not caplog.messages
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("sharding.data", -3),
+        ("data.tokens_per_batch", -5),
+        ("training.patience", -1),
+        ("training.max_skipped_updates", 0),
+        ("training.label_smoothing", 1.0),
+        ("optimizer.beta2", -0.1),
+    ],
+)
+def test_a_number_out_of_its_range_is_refused_by_name(field, value):
+    config = default.get_config()
+    config.update_from_flattened_dict({field: value})
+    with pytest.raises(UserError, match=f"config.{field}={value}: expected at least"):
+        check_config(config)
 
 
 @pytest.mark.parametrize(

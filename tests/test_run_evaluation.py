@@ -18,8 +18,8 @@ from transformer_jax.errors import UserError
     ],
 )
 def test_an_evaluation_is_named_after_text_weights_and_search(steps, weights):
-    name = run_evaluation.evaluation_name("a/b.en", steps, TranslatorSettings())
-    assert name == f"b.en.{weights}.beam4.gnmt0.6"
+    name = run_evaluation.evaluation_name("test", steps, TranslatorSettings())
+    assert name == f"test.{weights}.beam4.gnmt0.6"
 
 
 def test_means_over_different_steps_never_share_a_name():
@@ -31,12 +31,29 @@ def test_means_over_different_steps_never_share_a_name():
     assert len(names) == len(choices)
 
 
+def test_namesakes_splits_and_extra_scores_have_names_of_their_own(tmp_path):
+    texts = ["test", *map(run_evaluation.file_name, ("a/test", "b/test", "test"))]
+    extras = [(), ("comet",), ("phenomena", "comet")]
+    names = {
+        run_evaluation.evaluation_name(text, (30,), TranslatorSettings(), extra)
+        for text in texts
+        for extra in extras
+    }
+    assert len(names) == len(texts) * len(extras)
+    assert run_evaluation.file_name("a/../b/test") == texts[2]
+
+
 @pytest.mark.parametrize(
     ("fields", "split", "expected"),
     [
         ({"source": "grammar"}, "test", "grammar test (3003 lines)"),
         ({"test_source": "a/flickr.en"}, "test", "flickr.en (3003 lines)"),
         ({"test_source": "newstest2014.en"}, "test", "newstest2014 (full)"),
+        (
+            {"test_source": "newstest2014.en,more.en"},
+            "test",
+            "files test (3003 lines)",
+        ),
         (
             {"source": "tfds", "tfds": {"name": "wmt14_translate/fr-en"}},
             "test",
@@ -52,8 +69,8 @@ def test_means_over_different_steps_never_share_a_name():
 def test_a_split_is_named_after_what_the_config_says_it_is_of(fields, split, expected):
     data = default.get_config().data
     data.update(fields)
-    assert str(run_evaluation.name_text(data, split, None, 3003)) == expected
-    other = run_evaluation.name_text(data, split, "b/other.en", 3003)
+    assert str(run_evaluation.name_split_or_file(data, split, None, 3003)) == expected
+    other = run_evaluation.name_split_or_file(data, split, "b/other.en", 3003)
     assert str(other) == "other.en (3003 lines)"
 
 

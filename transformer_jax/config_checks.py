@@ -1,5 +1,6 @@
 """Values of a config that cannot work, alone or together, found before any work."""
 
+import functools
 import logging
 
 import jax
@@ -12,6 +13,36 @@ _FORMULAS = ("uniform", "others")
 # Tokens on each side of an update (Section 5.1), and the warm-up made for them (5.3).
 _PAPER_TOKENS_PER_BATCH = 25_000
 _PAPER_WARMUP_STEPS = 4_000
+# Fields that are shares of something, and the least value of others.
+_SHARES = (
+    "training.label_smoothing",
+    "optimizer.ema_decay",
+    "optimizer.beta1",
+    "optimizer.beta2",
+)
+_LEAST = {
+    "training.num_steps": 1,
+    "training.num_micro_batches": 1,
+    "training.patience": 0,
+    "training.max_skipped_updates": 1,
+    "training.log_every_steps": 0,
+    "data.tokenizer_sentences": 2,
+    "data.tokens_per_batch": 1,
+    "data.max_batch_shapes": 1,
+    "data.row_multiple": 1,
+    "data.max_length": 2,
+    "data.max_length_ratio": 0,
+    "data.num_workers": 1,
+    "optimizer.warmup_steps": 0,
+    "optimizer.decay_steps": 1,
+    "optimizer.max_gradient_norm": 0,
+    "decoding.tokens_per_batch": 1,
+    "evaluation.every_steps": 0,
+    "checkpoints.every_steps": 0,
+    "checkpoints.every_minutes": 0,
+    "checkpoints.keep_weights": 1,
+    "sharding.data": 0,
+}
 
 
 def check_config(config: ml_collections.ConfigDict) -> None:
@@ -20,14 +51,15 @@ def check_config(config: ml_collections.ConfigDict) -> None:
     Raises:
       UserError: names the fields, what they may be, and what to do.
     """
-    training, optimizer = config.training, config.optimizer
-    _require_share("training.label_smoothing", training.label_smoothing)
-    _require_share("optimizer.ema_decay", optimizer.ema_decay)
-    _require_share("optimizer.beta1", optimizer.beta1)
-    _require_share("optimizer.beta2", optimizer.beta2)
-    _require_at_least("training.num_steps", training.num_steps, 1)
-    _require_at_least("training.num_micro_batches", training.num_micro_batches, 1)
-    _require_at_least("data.tokenizer_sentences", config.data.tokenizer_sentences, 2)
+    training = config.training
+    for field in _SHARES:
+        value = _value(config, field)
+        if not 0 <= value < 1:
+            raise UserError(f"config.{field}={value}: expected at least 0 and below 1.")
+    for field, least in _LEAST.items():
+        value = _value(config, field)
+        if value < least:
+            raise UserError(f"config.{field}={value}: expected at least {least}.")
     if training.label_smoothing_formula not in _FORMULAS:
         raise UserError(
             "config.training.label_smoothing_formula="
@@ -55,14 +87,8 @@ def choose_devices(config: ml_collections.ConfigDict) -> list[jax.Device]:
     return devices[: config.sharding.data or None]
 
 
-def _require_share(field: str, value: float) -> None:
-    if not 0 <= value < 1:
-        raise UserError(f"config.{field}={value}: expected at least 0 and below 1.")
-
-
-def _require_at_least(field: str, value: int, least: int) -> None:
-    if value < least:
-        raise UserError(f"config.{field}={value}: expected at least {least}.")
+def _value(config: ml_collections.ConfigDict, field: str) -> float:
+    return functools.reduce(getattr, field.split("."), config)
 
 
 def _check_positions(config: ml_collections.ConfigDict) -> None:
@@ -129,14 +155,15 @@ def _warn_of_length(config: ml_collections.ConfigDict) -> None:
         )
     if optimizer.schedule not in ("cosine", "linear"):
         return
+    last = optimizer.peak_learning_rate * optimizer.final_share
     if num_steps != optimizer.decay_steps:
         _LOGGER.warning(
             "The %s schedule ends at config.optimizer.decay_steps=%d, training at "
-            "config.training.num_steps=%d: %s. Give both the same number.",
+            "config.training.num_steps=%d: %s. Give both the same number in a new run.",
             optimizer.schedule,
             optimizer.decay_steps,
             num_steps,
-            "the steps from there on keep its last learning rate"
+            f"the steps from there on keep its last learning rate, {last:g}"
             if num_steps > optimizer.decay_steps
             else "its lowest learning rates are never reached",
         )

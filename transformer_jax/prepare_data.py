@@ -1,6 +1,6 @@
 """Prepare a data set of TensorFlow Datasets, once, so that runs can train on it.
 
-python -m transformer_jax.prepare_data --config configs/X.py
+python -m transformer_jax.prepare_data --config configs/wmt14_ende_base.py
 
 It is written below TFDS_DATA_DIR, or --config.data.tfds.directory. Archives that lie in
 downloads/manual there, or in --manual_directory, are used instead of the network.

@@ -7,7 +7,7 @@ RUN/text/              the validation and test splits that the run is scored on
 RUN/tokens/            tokenised text, unless data.cache_directory names a place
 RUN/checkpoints/       full states, to go on from
 RUN/parameters/        weights alone: the last few, and the best
-RUN/metrics.jsonl      a row for each log and each validation
+RUN/metrics.jsonl      a row for each log, each validation and each save
 RUN/events/            the same for TensorBoard
 RUN/hardware.json      what it was trained on, from which step
 RUN/evaluation/        scores, and the translations that were scored
@@ -16,6 +16,7 @@ RUN/evaluation/        scores, and the translations that were scored
 import json
 import os
 import pathlib
+import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -161,7 +162,18 @@ class RunDirectory:
             )
 
     def record_hardware(self, step: int, hardware: Mapping[str, Any]) -> None:
-        """Write down what the run is trained on from `step` on."""
+        """Write down what the run is trained on from `step` on.
+
+        Args:
+          step: updates done.
+          hardware: from `sharding.mesh.describe_devices`; this host's processor is
+            added.
+        """
+        hardware = {
+            **hardware,
+            "processor": _processor(),
+            "num_logical_cores": os.cpu_count(),
+        }
         kept = [entry for entry in self.read_hardware() if entry["from_step"] < step]
         if not kept or kept[-1] != {"from_step": kept[-1]["from_step"], **hardware}:
             kept.append({"from_step": step, **hardware})
@@ -227,6 +239,17 @@ class RunDirectory:
         write_json(self.evaluation / f"{name}.json", report)
         with write_atomically(self.evaluation / f"{name}.txt") as file:
             file.writelines(f"{line}\n".encode() for line in translations)
+
+
+def _processor() -> str:
+    """Name the host's processor as Linux does, elsewhere its architecture."""
+    path = pathlib.Path("/proc/cpuinfo")
+    if path.exists():
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "model name":
+                return value.strip()
+    return platform.processor() or platform.machine()
 
 
 def write_json(path: pathlib.Path, value: Any) -> None:

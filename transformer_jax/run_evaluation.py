@@ -15,7 +15,7 @@ from transformer_jax.data.grammar.phenomena import PHENOMENA, phenomenon_example
 from transformer_jax.data.lines import read_lines
 from transformer_jax.decoding.translate import Translator, TranslatorSettings
 from transformer_jax.errors import UserError
-from transformer_jax.evaluation.bleu import Scores, normalise_language, score
+from transformer_jax.evaluation.bleu import Scores, score
 from transformer_jax.evaluation.comet import CometMetric
 from transformer_jax.evaluation.phenomena import PhenomenonScores, score_phenomena
 from transformer_jax.evaluation.test_sets import ScoredText, name_test_set
@@ -49,8 +49,7 @@ def evaluate_run(
     search: Mapping[str, Any],
     *,
     split: str = "test",
-    source: str | None = None,
-    reference: str | None = None,
+    files: tuple[str, str] | None = None,
     with_phenomena: bool = False,
     comet: CometMetric | None = None,
 ) -> RunEvaluation:
@@ -59,9 +58,8 @@ def evaluate_run(
     Args:
       run: with the weights to use.
       search: settings of the translator that differ from the run's config.
-      split: which of the run's own splits to translate, if no `source` is given.
-      source: a file to translate instead.
-      reference: its right translation, as many lines.
+      split: which of the run's own splits to translate, if no `files` are given.
+      files: a source to translate instead, and its right translation.
       with_phenomena: also score the grammar corpus's phenomena, one by one.
       comet: a model that scores as well.
 
@@ -74,10 +72,16 @@ def evaluate_run(
             f"trained with config.data.source={run.config.data.source!r}."
         )
     translator = run.translator(**search)
-    if source is not None and reference is not None:
-        sources, references = read_pair(source, reference)
+    if files is not None:
+        sources, references = read_pair(*files)
+        text = file_name(files[0])
     else:
         sources, references = run.directory.read_split(split)
+        text = split
+    # Whatever may fail comes before the long work.
+    test_set = name_split_or_file(
+        run.config.data, split, files and files[0], len(sources)
+    )
     hypotheses = _translate(translator, sources)
     scores = score(
         hypotheses,
@@ -85,13 +89,13 @@ def evaluate_run(
         run.config.data.target_language,
         sources=sources,
         comet=comet,
-        text=name_text(run.config.data, split, source, len(sources)),
+        test_set=test_set,
     )
     phenomena = _score_phenomena(run, translator) if with_phenomena else None
-    text = source or split
     report = scores.as_dict() | {
         "produced_by": {
-            "text": text,
+            "split": None if files else split,
+            "source_file": files and files[0],
             "checkpoint_steps": list(run.steps),
             "is_average": len(run.steps) > 1,
             **dataclasses.asdict(translator.settings),
@@ -99,7 +103,8 @@ def evaluate_run(
     }
     if phenomena is not None:
         report["phenomena"] = phenomena.as_dict()
-    name = evaluation_name(text, run.steps, translator.settings)
+    extras = ["phenomena"] * with_phenomena + ["comet"] * (comet is not None)
+    name = evaluation_name(text, run.steps, translator.settings, extras)
     run.directory.write_evaluation(name, report, hypotheses)
     return RunEvaluation(sources, references, hypotheses, scores, phenomena)
 
@@ -119,10 +124,19 @@ def read_pair(source: str, reference: str) -> tuple[list[str], list[str]]:
     return sources, references
 
 
+def file_name(path: str) -> str:
+    """Return a name for a file's evaluations: those of namesakes have another."""
+    resolved = pathlib.Path(path).resolve()
+    return f"{resolved.name}@{_hash(str(resolved))}"
+
+
 def evaluation_name(
-    text: str, steps: Sequence[int], settings: TranslatorSettings
+    text: str,
+    steps: Sequence[int],
+    settings: TranslatorSettings,
+    extras: Sequence[str] = (),
 ) -> str:
-    """Name an evaluation's files after its text, weights and search.
+    """Name an evaluation's files after its text, weights, search and extra scores.
 
     Two choices of weights share a name only if they are the same steps: a number of
     steps and both ends say everything about steps at equal distances; for others, a
@@ -132,25 +146,29 @@ def evaluation_name(
     if len(steps) > 1:
         weights = f"average{len(steps)}-{steps[0]}-{steps[-1]}"
         if len({after - before for before, after in itertools.pairwise(steps)}) > 1:
-            weights += "-" + hashlib.sha256(repr(tuple(steps)).encode()).hexdigest()[:8]
-    return (
-        f"{pathlib.Path(text).name}.{weights}.beam{settings.beam_size}"
-        f".{settings.length_penalty}{settings.alpha:g}"
-    )
+            weights += f"-{_hash(repr(tuple(steps)))}"
+    search = f"beam{settings.beam_size}.{settings.length_penalty}{settings.alpha:g}"
+    return ".".join([text, weights, search, *extras])
 
 
-def name_text(
-    data: ml_collections.ConfigDict, split: str, source: str | None, num_lines: int
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def name_split_or_file(
+    data: ml_collections.ConfigDict,
+    split: str,
+    source_path: str | None,
+    num_lines: int,
 ) -> ScoredText:
-    """Name a split of a run after what its config says it is of, or a file."""
-    languages = {
-        normalise_language(code)
-        for code in (data.source_language, data.target_language)
-    }
-    if source is None and data.source == "files":
-        source = data[f"{split}_source"]
-    if source is not None:
-        return name_test_set(source, num_lines, languages)
+    """Name a file, or a split of a run after what its config says it is of."""
+    languages = {data.source_language.lower(), data.target_language.lower()}
+    if source_path is None and data.source == "files":
+        paths = data[f"{split}_source"]
+        if "," not in paths:
+            source_path = paths
+    if source_path is not None:
+        return name_test_set(source_path, num_lines, languages)
     data_set = data.source
     if data.source == "tfds":
         data_set = data.tfds.name or data.tfds.directory

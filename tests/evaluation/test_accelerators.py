@@ -20,14 +20,30 @@ from transformer_jax.evaluation.accelerators import (
         ("NVIDIA H100 PCIe", "H100 PCIe"),
         ("NVIDIA H200", "H200"),
         ("Tesla P100-PCIE-16GB", "P100"),
+        ("NVIDIA A100-PCIE-40GB", "A100"),
+        ("NVIDIA A100 80GB PCIe", "A100"),
+        ("Tesla V100-SXM2-16GB", "V100"),
     ],
 )
 def test_what_jax_calls_a_device_is_found_in_the_table(device_kind, name):
     assert recognise(device_kind) is ACCELERATORS[name]
 
 
-def test_a_device_that_is_not_in_the_table_is_not_guessed():
-    assert recognise("cpu") is None
+@pytest.mark.parametrize(
+    "device_kind",
+    [
+        "cpu",
+        "TPU v4 lite",
+        "NVIDIA RTX A1000 Laptop GPU",
+        "Quadro K4000",
+        "Quadro P1000",
+        "NVIDIA GH200 480GB",
+        "NVIDIA H100 NVL",
+        "NVIDIA A1000",
+    ],
+)
+def test_a_device_that_is_not_in_the_table_is_not_guessed(device_kind):
+    assert recognise(device_kind) is None
 
 
 def test_the_papers_cost_is_time_times_devices_times_its_sustained_rate():

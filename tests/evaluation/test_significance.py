@@ -120,5 +120,14 @@ def test_what_cannot_be_compared_is_said(changes, message):
 
 
 def test_a_warning_names_the_system_that_it_is_about():
-    (note,) = _compare(baselines=["Ja ."] * 11).notes
+    note, few = _compare(baselines=["Ja ."] * 11).notes
     assert "The baseline looks tokenised" in note
+    assert "11 lines are few" in few
+
+
+def test_a_single_line_gives_no_p_value():
+    comparison = significance.compare(
+        ["Ja doch ."], ["Nein ."], ["Ja ."], "de", num_samples=20
+    )
+    assert [score.p_value for score in comparison.scores] == [None] * 4
+    assert any("No draw has another chrF2" in note for note in comparison.notes)

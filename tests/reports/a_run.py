@@ -57,7 +57,7 @@ def _evaluation(split):
         "num_sentences": 3003,
         "test_set": "newstest2014 (full)",
         "produced_by": {
-            "text": split,
+            "split": split,
             "checkpoint_steps": [4],
             "is_average": False,
             "beam_size": decoding.beam_size,

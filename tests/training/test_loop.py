@@ -1,9 +1,11 @@
 import dataclasses
+import json
 import os
 import pathlib
 import signal
 import subprocess
 import sys
+import time
 
 import jax
 import numpy as np
@@ -105,19 +107,38 @@ def test_stopped_and_resumed_equals_uninterrupted_bit_for_bit(tmp_path, step):
 
 
 def test_the_reports_of_a_run_that_was_broken_off_count_each_token_once(tmp_path, step):
-    whole = Recorder()
-    run(tmp_path / "whole", step, writers=whole)
-    parts = []
-    for num_steps in (3, 13, 20):
-        parts.append(Recorder())
-        settings = dataclasses.replace(SETTINGS, num_steps=num_steps)
-        run(tmp_path / "parts", step, settings=settings, writers=parts[-1])
+    def broken_off(start):
+        for number, batch in enumerate(batches_from(start), start=start):
+            if number == 14:
+                raise InterruptedError
+            yield batch
 
-    def total(recorders):
-        rows = [row for recorder in recorders for row in recorder.rows.values()]
-        return sum(row["train/target_tokens"] for row in rows)
+    def count(batches, start_step):
+        writer = JsonLinesWriter(tmp_path / "metrics.jsonl", start_step)
+        run(tmp_path, step, writers=writer, batches=batches)
 
-    assert total(parts) == total([whole]) == 20 * make_batch(0).loss_weights.sum()
+    # Saved after step 12, reported after steps 10 and 12.
+    with pytest.raises(InterruptedError):
+        count(broken_off, start_step=0)
+    count(batches_from, start_step=12)
+    lines = (tmp_path / "metrics.jsonl").read_text().splitlines()
+    counted = sum(json.loads(line)["train/target_tokens"] for line in lines)
+    assert counted == 20 * make_batch(0).loss_weights.sum()
+
+
+def test_saving_is_no_training_time(tmp_path, step, monkeypatch):
+    save = CheckpointStore.save
+
+    def slow_save(*arguments, **keywords):
+        time.sleep(0.5)
+        save(*arguments, **keywords)
+
+    run(tmp_path / "warm_up", step)
+    monkeypatch.setattr(CheckpointStore, "save", slow_save)
+    recorder = Recorder()
+    run(tmp_path / "run", step, writers=recorder)
+    # Saved after step 6, so that it would be counted among steps 7 to 10.
+    assert recorder.rows[10]["train/seconds"] < 0.5
 
 
 def test_a_finished_run_does_nothing_more(tmp_path, step):

@@ -180,14 +180,14 @@ class _Scan:
         codes = np.frombuffer(text, np.uint8)
         ends = np.flatnonzero(codes == _NEWLINE)
         starts = np.concatenate([[0], ends[:-1] + 1])
-        first_line = self.counts.lines
+        first_line, carriage_returns = self.counts.lines, text.count(b"\r\n")
         self.blank += (
             first_line + self._blank_lines(text, codes, starts, ends)
         ).tolist()
         self.counts += LineCounts(
             lines=len(ends),
-            carriage_returns=text.count(b"\r\n"),
-            separators_inside_lines=count_separators(text),
+            carriage_returns=carriage_returns,
+            separators_inside_lines=count_separators(text) - carriage_returns,
         )
         return starts.astype(np.uint64)
 

@@ -21,7 +21,7 @@ BOM = b"\xef\xbb\xbf"
 _GZIP_MAGIC = b"\x1f\x8b"
 
 # Characters that other programs take for the end of a line.
-_ASCII_SEPARATORS = b"\v\f\x1c\x1d\x1e"
+_ASCII_SEPARATORS = b"\v\f\r\x1c\x1d\x1e"
 _OTHER_SEPARATORS = [c.encode() for c in "\x85\u2028\u2029"]
 
 _LOGGER = logging.getLogger(__name__)
@@ -89,7 +89,11 @@ def iter_lines(stream: Iterable[bytes], name: str = "standard input") -> Iterato
 
 
 def count_separators(text: bytes) -> int:
-    """Count what other programs than this one take for the end of a line."""
+    r"""Count what other programs than this one take for the end of a line.
+
+    Args:
+      text: without the "\r" of Windows line ends.
+    """
     count = len(text) - len(text.translate(None, delete=_ASCII_SEPARATORS))
     if not text.isascii():
         count += sum(text.count(separator) for separator in _OTHER_SEPARATORS)

@@ -1,6 +1,7 @@
 """What accelerators can do at most, and what the paper took them to sustain."""
 
 import dataclasses
+import re
 
 from transformer_jax.errors import UserError
 
@@ -42,7 +43,7 @@ class Accelerator:
 
     @property
     def sustained(self) -> float:
-        """The paper's rate, or an assumed share of the peak for later devices."""
+        """Return the paper's rate, or for later devices a share of the peak."""
         return self.paper_sustained or ASSUMED_UTILISATION * self.peak
 
 
@@ -88,16 +89,26 @@ def find_accelerator(name: str) -> Accelerator:
     return ACCELERATORS[name]
 
 
-# What JAX calls a device, where that does not hold the name in the table.
-_KINDS = {"TPU v5 lite": "TPU v5e", "TPU v5": "TPU v5p", "TPU v6 lite": "TPU v6e"}
+# What JAX calls these, in lower case; the names of other TPUs are its own.
+_TPU_KINDS = {"tpu v5 lite": "TPU v5e", "tpu v5": "TPU v5p", "tpu v6 lite": "TPU v6e"}
+# Words in a GPU's kind, as "NVIDIA A100-SXM4-40GB", that leave its rate as it is.
+_GPU_WORD = re.compile(r"nvidia|tesla|sxm\d?|\d+gb|hbm\d?e?")
 
 
 def recognise(device_kind: str) -> Accelerator | None:
-    """Return the accelerator that JAX calls `device_kind`; None if it is not known."""
-    named = [name for name in ACCELERATORS if name in device_kind]
-    # The longest: an H100 PCIe is not an H100.
-    name = _KINDS.get(device_kind) or max(named, key=len, default=None)
-    return None if name is None else ACCELERATORS[name]
+    """Return the accelerator that JAX calls `device_kind`; None if it is not known.
+
+    A name that holds anything unknown is not guessed at: an H100 NVL is no H100.
+    """
+    kind = device_kind.lower()
+    if kind.startswith("tpu"):
+        return ACCELERATORS.get(_TPU_KINDS.get(kind, device_kind))
+    words = [word for word in re.split("[ -]", kind) if not _GPU_WORD.fullmatch(word)]
+    model, is_pcie = " ".join(word for word in words if word != "pcie"), "pcie" in words
+    name = model.upper()
+    if is_pcie and f"{name} PCIe" in ACCELERATORS:
+        name += " PCIe"
+    return ACCELERATORS.get(name)
 
 
 def sustained_flops(

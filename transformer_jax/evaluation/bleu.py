@@ -138,7 +138,7 @@ def score(
     *,
     sources: Sequence[str] | None = None,
     comet: CometMetric | None = None,
-    text: ScoredText | None = None,
+    test_set: ScoredText | None = None,
 ) -> Scores:
     """Score plain translations against plain references.
 
@@ -148,7 +148,7 @@ def score(
       target_language: code of the language of both, such as "de" or "zh-CN".
       sources: what was translated, one a line; used to find untranslated output.
       comet: a model that scores as well; it reads the sources.
-      text: what the lines are called.
+      test_set: what the lines are called.
 
     Raises:
       ValueError: if there is a COMET model but no sources.
@@ -158,7 +158,7 @@ def score(
     language = normalise_language(target_language)
     checks.require_scorable(hypotheses, references, sources)
     notes = checks.find_suspicions(hypotheses, references, sources)
-    notes += text.notes if text is not None else ()
+    notes += test_set.notes if test_set is not None else ()
     learnt = None
     if comet is not None:
         if sources is None:
@@ -186,7 +186,7 @@ def score(
         notes=notes,
         comet=None if learnt is None else learnt.value,
         comet_signature=None if learnt is None else learnt.signature,
-        test_set=text,
+        test_set=test_set,
     )
 
 

@@ -1,9 +1,10 @@
 """Are two systems different? sacreBLEU's paired bootstrap, on the same lines.
 
 Resampling draws as many lines as there are, with replacement, again and again; both
-systems are scored on the same draws (Koehn 2004). The p-value is the share of draws
-whose difference strays from the mean difference by more than the one that was measured:
-small where the difference is hard to put down to the choice of the test set.
+systems are scored on the same draws (Koehn 2004). The p-value is sacreBLEU's: the share
+of draws, the measured one counted, in which the size of the difference exceeds its mean
+by more than the measured difference: small where it is hard to put down to the choice
+of the test set.
 """
 
 import contextlib
@@ -24,6 +25,8 @@ from transformer_jax.evaluation.text_table import text_table
 # sacreBLEU's own default, so that its command line gives the same numbers.
 SEED = 12345
 NUM_SAMPLES = 1000
+# Test sets have a thousand and more.
+_FEW_LINES = 100
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,15 +75,16 @@ class Comparison:
     test_set: ScoredText | None = None
 
     def as_dict(self) -> dict[str, object]:
-        """Return what JSON can hold, with numbers rounded to four decimals."""
+        """Return what JSON can hold, with scores rounded to four decimals."""
         fields = dataclasses.asdict(self)
         fields["notes"] = list(self.notes)
         fields["test_set"] = self.test_set and str(self.test_set)
         for score in fields["scores"]:
             score["interval"] = [round(end, 4) for end in score["interval"]]
-            for name in ("score", "mean", "p_value"):
-                if score[name] is not None:
-                    score[name] = round(score[name], 4)
+            for name in ("score", "mean"):
+                score[name] = round(score[name], 4)
+            if score["p_value"] is not None:  # As small as 1 / (num_samples + 1).
+                score["p_value"] = float(f"{score['p_value']:.4g}")
         return fields
 
     def table(self) -> str:
@@ -88,7 +92,7 @@ class Comparison:
         rows = [("score", "system", "value", "95 % interval", "p-value")]
         for score in self.scores:
             low, high = score.interval
-            p_value = "" if score.p_value is None else f"{score.p_value:.4f}"
+            p_value = "" if score.p_value is None else f"{score.p_value:.4g}"
             rows.append(
                 (
                     score.metric,
@@ -119,7 +123,7 @@ def compare(
     *,
     sources: Sequence[str] | None = None,
     num_samples: int = NUM_SAMPLES,
-    text: ScoredText | None = None,
+    test_set: ScoredText | None = None,
 ) -> Comparison:
     """Test whether one system's translations score differently from another's.
 
@@ -134,7 +138,7 @@ def compare(
       sources: what was translated; used to find untranslated output.
       num_samples: how many sets of lines to draw; p-values are no finer than
         1 / (num_samples + 1).
-      text: what the lines are called.
+      test_set: what the lines are called.
 
     Raises:
       UserError: if the lines cannot be scored, or the two systems say the same.
@@ -145,6 +149,10 @@ def compare(
             f"{NUM_SAMPLES} are usual."
         )
     notes = _check_systems(hypotheses, baselines, references, sources)
+    if len(references) < _FEW_LINES:
+        notes.append(
+            f"{len(references)} lines are few: draws from them say little about others."
+        )
     bleu = sacrebleu_metric(normalise_language(target_language))
     scores: list[SystemScore] = []
     for name, metric in (("sacreBLEU", bleu), ("chrF2", sacrebleu.CHRF())):
@@ -158,10 +166,14 @@ def compare(
         baseline, hypothesis = (
             result for result in results[label] if isinstance(result, Result)
         )
+        # sacreBLEU counts the draws that stray further: none where draws do not differ,
+        # which it would call certain.
         if hypothesis.score == baseline.score:
-            # sacreBLEU counts no draw that strays further, and would call it certain.
             hypothesis.p_value = None
             notes.append(f"The {name} of both is equal, so that it has no p-value.")
+        elif not (hypothesis.ci or baseline.ci):
+            hypothesis.p_value = None
+            notes.append(f"No draw has another {name}, so that it has no p-value.")
         for (system, _), result in zip(systems, (baseline, hypothesis), strict=True):
             scores.append(_describe(system, name, result, str(signature)))
     return Comparison(
@@ -169,8 +181,8 @@ def compare(
         num_sentences=len(references),
         num_samples=num_samples,
         seed=SEED,
-        notes=tuple(notes) + (text.notes if text is not None else ()),
-        test_set=text,
+        notes=tuple(notes) + (test_set.notes if test_set is not None else ()),
+        test_set=test_set,
     )
 
 

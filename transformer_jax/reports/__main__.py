@@ -1,4 +1,4 @@
-"""Print a report: python -m transformer_jax.reports table1|table2|table3|cost|....
+"""Print a report: python -m transformer_jax.reports REPORT.
 
 A table of the paper with our figures beside it, an estimate of the cost, a card for a
 run, or the paper's conditions that a run meets.
@@ -38,7 +38,7 @@ def _make(options: argparse.Namespace) -> Report:
         return table1.make_report()
     if options.name == "table2":
         return table2.make_report(
-            options.workdirs, options.accelerator, options.num_devices
+            options.workdirs, options.accelerator, options.num_chips
         )
     if options.name == "table3":
         return table3.make_report(options.workdirs)
@@ -82,10 +82,11 @@ def _parse() -> argparse.Namespace:
             report.add_argument("--plot", help="also draw into this .png or .svg file")
         if name == "table2":
             report.add_argument(
-                "--accelerator", help="what the runs used, such as 'TPU v5e'"
+                "--accelerator",
+                help="such as 'TPU v5e', if not what the runs wrote down",
             )
             report.add_argument(
-                "--num_devices", "--num-devices", type=int, default=1, help="how many"
+                "--num_chips", "--num-chips", type=int, help="how many of them"
             )
     return parser.parse_args()
 

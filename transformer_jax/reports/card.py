@@ -75,7 +75,9 @@ def _hardware(run: RunSummary) -> str | None:
     for entry in run.hardware:
         text = f"{entry['num_devices']} x {entry['device_kind']}"
         if entry["device_kind"] == "cpu":
-            text += f" ({entry['num_cores']} cores, {entry['processor']})"
+            text += (
+                f" ({entry['processor']}, {entry['num_logical_cores']} logical cores)"
+            )
         if len(run.hardware) > 1:
             text += f" from step {entry['from_step']}"
         parts.append(text)

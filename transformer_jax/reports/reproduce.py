@@ -92,7 +92,7 @@ def _decoding_conditions(
     tests = [
         evaluation
         for evaluation in run.evaluations.values()
-        if evaluation["produced_by"]["text"] == "test"
+        if evaluation["produced_by"].get("split") == "test"
     ]
     best: Mapping[str, Any] = max(
         tests,

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -53,7 +54,7 @@ def read_run(workdir: str | os.PathLike[str]) -> RunSummary:
     config = directory.read_config().to_dict()
     metrics = list(_read_metrics(directory))
     perplexities = _values(metrics, "validation/perplexity")
-    speeds = sorted(_values(metrics, "train/target_tokens_per_second"))
+    speeds = _values(metrics, "train/target_tokens_per_second")
     return RunSummary(
         name=directory.root.resolve().name,
         directory=directory,
@@ -61,15 +62,12 @@ def read_run(workdir: str | os.PathLike[str]) -> RunSummary:
         steps=max((int(row["step"]) for row in metrics), default=0),
         perplexity=min(perplexities, default=None),
         validation=_last_validation(metrics),
-        target_tokens_per_second=speeds[len(speeds) // 2] if speeds else None,
+        target_tokens_per_second=statistics.median(speeds) if speeds else None,
         seconds=_total(metrics, "train/seconds"),
         source_tokens=_total(metrics, "train/source_tokens"),
         target_tokens=_total(metrics, "train/target_tokens"),
         hardware=directory.read_hardware(),
-        evaluations={
-            path.stem: json.loads(path.read_text(encoding="utf-8"))
-            for path in sorted(directory.evaluation.glob("*.json"))
-        },
+        evaluations=dict(_read_evaluations(directory)),
     )
 
 
@@ -79,6 +77,16 @@ def _read_metrics(directory: RunDirectory) -> Iterator[Mapping[str, Any]]:
         for line in directory.metrics_path.read_text(encoding="utf-8").splitlines(True):
             if line.endswith("\n"):
                 yield json.loads(line)
+
+
+def _read_evaluations(
+    directory: RunDirectory,
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield what `evaluate.py` wrote, by name; other files are nobody's business."""
+    for path in sorted(directory.evaluation.glob("*.json")):
+        report = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(report, dict) and "produced_by" in report:
+            yield path.stem, report
 
 
 def _values(rows: Sequence[Mapping[str, Any]], name: str) -> list[float]:

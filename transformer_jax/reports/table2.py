@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from transformer_jax.errors import UserError
 from transformer_jax.evaluation.accelerators import (
     Accelerator,
     find_accelerator,
@@ -38,18 +39,18 @@ _NOTES = (
 def make_report(
     workdirs: Sequence[str | os.PathLike[str]] = (),
     accelerator: str | None = None,
-    num_devices: int = 1,
+    num_chips: int | None = None,
 ) -> Report:
     """Put the paper's ten rows before those of runs.
 
     Args:
       workdirs: runs; each scored text is a row.
       accelerator: what the runs were trained on, if not what they wrote down.
-      num_devices: how many of them.
+      num_chips: how many of them, if not what they wrote down.
     """
     rows = [_paper_row(result) for result in paper_numbers.TABLE_2]
     for workdir in workdirs:
-        rows += _run_rows(read_run(workdir), accelerator, num_devices)
+        rows += _run_rows(read_run(workdir), accelerator, num_chips)
     return Report("Table 2: translation quality and training cost", rows, _NOTES)
 
 
@@ -94,10 +95,10 @@ def variation_flops(row: paper_numbers.Variation) -> float:
 
 
 def _run_rows(
-    run: RunSummary, accelerator: str | None, num_devices: int
+    run: RunSummary, accelerator: str | None, num_chips: int | None
 ) -> list[dict[str, Any]]:
     """Return a row for each text that the run was scored on, or one without scores."""
-    cost = run_cost(run, accelerator, num_devices)
+    cost = run_cost(run, accelerator, num_chips)
     rows = [
         {"row": f"{run.name}: {name}"}
         | {f"measured_{score}": evaluation.get(score) for score in _SCORES}
@@ -110,7 +111,7 @@ def _run_rows(
 
 
 def run_cost(
-    run: RunSummary, accelerator: str | None = None, num_devices: int = 1
+    run: RunSummary, accelerator: str | None = None, num_chips: int | None = None
 ) -> dict[str, Any]:
     """Count what a run's updates cost, and how well they used their devices.
 
@@ -118,7 +119,7 @@ def run_cost(
       run: one that counted its real tokens and its time; of an older one, batches count
         as full and what hangs on its time is left out.
       accelerator: what it was trained on, if not what it wrote down.
-      num_devices: how many of them.
+      num_chips: how many of them, if not what it wrote down.
     """
     full = run.steps * run.config["data"]["tokens_per_batch"]
     target_tokens = run.target_tokens or full
@@ -129,31 +130,34 @@ def run_cost(
         sentence_length=SENTENCE_LENGTH,
     )
     cost: dict[str, Any] = {"computed_flops": flops}
-    device, num_chips = _devices(run, accelerator, num_devices)
+    device, number = _devices(run, accelerator, num_chips)
     if run.seconds is not None:
         cost["measured_hours"] = run.seconds / 3600
         if device is not None:
             cost["computed_flops_by_time"] = sustained_flops(
-                run.seconds, num_chips, device
+                run.seconds, number, device
             )
     if device is not None and run.target_tokens_per_second is not None:
         achieved = run.target_tokens_per_second * flops / target_tokens
-        cost["computed_utilisation"] = achieved / (num_chips * device.peak)
+        cost["computed_utilisation"] = achieved / (number * device.peak)
     return cost
 
 
 def _devices(
-    run: RunSummary, accelerator: str | None, num_devices: int
+    run: RunSummary, accelerator: str | None, num_chips: int | None
 ) -> tuple[Accelerator | None, float]:
     """Return what a run was trained on, and how many: as given, or as written down.
 
     A run that changed its devices on the way has no one answer.
     """
-    if accelerator is not None:
-        return find_accelerator(accelerator), num_devices
-    if len(run.hardware) != 1:
-        return None, 0
-    (hardware,) = run.hardware
-    device = recognise(hardware["device_kind"])
-    num_jax_devices = 1 if device is None else device.num_jax_devices
-    return device, hardware["num_devices"] / num_jax_devices
+    used = {(entry["device_kind"], entry["num_devices"]) for entry in run.hardware}
+    kind, num_jax_devices = used.pop() if len(used) == 1 else ("", 0)
+    device = find_accelerator(accelerator) if accelerator else recognise(kind)
+    if device is None or num_chips is not None:
+        return device, num_chips or 0
+    if not num_jax_devices:
+        raise UserError(
+            f"{run.name} has not written down how many devices it used, or used "
+            "different ones. Give --num_chips."
+        )
+    return device, num_jax_devices / device.num_jax_devices

@@ -74,7 +74,7 @@ def _measured(run: RunSummary) -> dict[str, Any]:
     scores = [
         evaluation
         for evaluation in run.evaluations.values()
-        if evaluation["produced_by"]["text"] == "validation"
+        if evaluation["produced_by"].get("split") == "validation"
         and not evaluation["produced_by"]["is_average"]
     ]
     last = max(scores, key=lambda s: s["produced_by"]["checkpoint_steps"], default={})

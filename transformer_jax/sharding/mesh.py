@@ -1,9 +1,6 @@
 """Devices in a mesh, and batches on it."""
 
 import collections
-import os
-import pathlib
-import platform
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -25,26 +22,13 @@ def make_mesh(devices: Sequence[jax.Device] | None = None) -> Mesh:
 
 
 def describe_devices(mesh: Mesh) -> dict[str, Any]:
-    """Return what a mesh is made of: kind and number of devices, hosts, processor."""
+    """Return what a mesh is made of: kind and number of devices, and of hosts."""
     devices = mesh.devices.flatten().tolist()
     return {
         "device_kind": devices[0].device_kind,
         "num_devices": len(devices),
         "num_hosts": len({device.process_index for device in devices}),
-        "processor": _processor(),
-        "num_cores": os.cpu_count(),
     }
-
-
-def _processor() -> str:
-    """Name the host's processor as Linux does, elsewhere its architecture."""
-    path = pathlib.Path("/proc/cpuinfo")
-    if path.exists():
-        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-            name, _, value = line.partition(":")
-            if name.strip() == "model name":
-                return value.strip()
-    return platform.processor() or platform.machine()
 
 
 def replicated(mesh: Mesh) -> NamedSharding:

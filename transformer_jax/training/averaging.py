@@ -1,6 +1,7 @@
 """The mean of several checkpoints' parameters (Section 6.1)."""
 
 import dataclasses
+import itertools
 import logging
 from collections.abc import Sequence
 from typing import Any
@@ -68,13 +69,13 @@ def average_range(
       UserError: if a step of the range is missing, or the run keeps none of it.
     """
     kept = store.params_steps()
+    steps: Sequence[int] = range(first, last + 1, every or 1)
     if every is None:
-        steps = [step for step in kept if first <= step <= last]
-    else:
-        steps = list(range(first, last + 1, every))
-    missing = [str(step) for step in steps if step not in kept]
+        steps = [step for step in kept if step in steps]
+    absent = (str(step) for step in steps if step not in kept)
+    missing = list(itertools.islice(absent, _MISSING_NAMED + 1))
     if len(missing) > _MISSING_NAMED:
-        missing[_MISSING_NAMED:] = [f"{len(missing) - _MISSING_NAMED} more"]
+        missing[_MISSING_NAMED] = "more"
     if missing or not steps:
         raise UserError(
             f"Cannot average the steps {first} to {last}"

@@ -30,7 +30,7 @@ class LoopSettings:
 
     Attributes:
       num_steps: train until so many global batches are taken.
-      log_every_steps: report training metrics.
+      log_every_steps: report training metrics; each evaluation and save does too.
       eval_every_steps: evaluate; the last step is evaluated in any case.
       save_every_steps: save; a new best score and the last step are saved in any case.
       save_every_seconds: save so long after the last save, as the paper does (Section
@@ -167,7 +167,6 @@ def train(
                 best = best if score is None else best.after(score)
             if values:
                 writers.write(step, values)
-                window_start = time.monotonic()
 
             stop = _reason_to_stop(step, best, settings, is_asked)
             is_best = is_score(score) and best.num_evaluations_since == 0
@@ -175,6 +174,8 @@ def train(
                 kept = {**metadata, "best_score": dataclasses.asdict(best)}
                 store.save(step, state, rng=dropout_rng, metadata=kept, score=score)
                 last_save = time.monotonic()
+            if values:  # Neither validation nor saving counts as training time.
+                window_start = time.monotonic()
         store.wait()
     return state, stop
 
