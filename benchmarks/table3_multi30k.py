@@ -2,10 +2,10 @@
 
 python -m benchmarks.table3_multi30k --data DIR --output runs/table3_multi30k
 
-Trains each variation with each seed by train.py, several at once, which share the cores,
-and prints perplexity and sacreBLEU on the validation split, without averaging, as the
-paper's Table 3 does on newstest2013: the mean over the seeds and their spread. What is
-trained already is not trained again; `--only_report` trains nothing.
+Trains each variation with each seed by train.py, several at once, which share the
+cores, and prints perplexity and sacreBLEU on the validation split, without averaging,
+as the paper's Table 3 does on newstest2013: the mean over the seeds and their spread.
+What is trained already is not trained again; `--only_report` trains nothing.
 """
 
 import argparse

@@ -60,8 +60,8 @@ def test_translate_writes_one_line_for_each_line_whatever_it_holds(run):
     assert result.returncode == 0, result.stderr
     assert result.stdout.count(b"\n") == len(lines)
     assert (
-        b"standard input: stripped 1 carriage returns and 0 byte-order marks; kept 2 "
-        b"other separators inside lines" in result.stderr
+        b"standard input: stripped carriage returns: 1, byte-order marks: 0; "
+        b"other separators kept inside lines: 2" in result.stderr
     )
     translations = result.stdout.decode().split("\n")
     assert translations[1] == translations[2] == ""

@@ -4,6 +4,8 @@ import sys
 
 import pytest
 
+from configs import wmt14_ende_base as paper_recipe
+from configs import wmt14_ende_tensor2tensor as tensor2tensor
 from tests.reports.a_run import write_run
 from transformer_jax.reports import card, cost, reproduce, table1, table2, table3
 from transformer_jax.reports.paper_numbers import TABLE_3
@@ -111,6 +113,26 @@ def test_conditions_are_met_or_not_or_unknown(run):
     assert rows["a_heads_1: vocabulary"]["is_met"] is False
     assert rows["a_heads_1: test set"]["is_met"]
     assert rows["a_heads_1: tokenised score"]["is_met"]
+
+
+def test_tensor2tensors_recipe_is_told_from_the_papers_in_every_field(tmp_path):
+    directory = write_run(tmp_path / "run", tmp_path / "text")
+    recipes = [module.get_config() for module in (paper_recipe, tensor2tensor)]
+    unmet = []
+    for config in recipes:
+        directory.config_path.write_text(config.to_json())
+        rows = reproduce.make_report([directory.root]).rows
+        unmet.append({row["row"] for row in rows if row["is_met"] is False})
+    assert {row.removeprefix("run: ") for row in unmet[1] - unmet[0]} == {
+        "norm position",
+        "attention dropout rate",
+        "feed forward dropout rate",
+        "sinusoid layout",
+        "learning rate factor",
+        "warmup steps",
+        "beta2",
+        "label smoothing formula",
+    }
 
 
 def test_a_run_without_scores_has_conditions_that_are_unknown(tmp_path):

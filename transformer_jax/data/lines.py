@@ -43,9 +43,9 @@ class LineCounts:
     def describe_oddities(self) -> str:
         """Return in words what was stripped and what was kept."""
         return (
-            f"stripped {self.carriage_returns} carriage returns and "
-            f"{self.byte_order_marks} byte-order marks; kept "
-            f"{self.separators_inside_lines} other separators inside lines"
+            f"stripped carriage returns: {self.carriage_returns}, byte-order marks: "
+            f"{self.byte_order_marks}; other separators kept inside lines: "
+            f"{self.separators_inside_lines}"
         )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from transformer_jax.data.atomic import write_atomically
@@ -88,7 +89,7 @@ def _scores(run: RunSummary) -> list[dict[str, Any]]:
     """Return each score with its signature and what was decoded how."""
     rows = []
     for name, evaluation in run.evaluations.items():
-        for score in ("sacrebleu", "chrf", "paper_bleu", "tokenised_lowercase_bleu"):
+        for score in _names(evaluation):
             rows.append(
                 {
                     "scored": name,
@@ -100,3 +101,12 @@ def _scores(run: RunSummary) -> list[dict[str, Any]]:
                 }
             )
     return rows
+
+
+def _names(evaluation: Mapping[str, Any]) -> list[str]:
+    """Return what an evaluation has scored: whatever has a value and a signature."""
+    return [
+        name
+        for name, value in evaluation.items()
+        if value is not None and f"{name}_signature" in evaluation
+    ]

@@ -59,9 +59,9 @@ def test_what_is_odd_is_kept_in_its_line_counted_and_said(write):
     for part in (
         "2 pairs",
         "skipped 1 with an empty side",
-        "2 carriage returns",
-        "1 byte-order marks",
-        "4 other separators",
+        "carriage returns: 2",
+        "byte-order marks: 1",
+        "kept inside lines: 4",
     ):
         assert part in source.describe()
 
