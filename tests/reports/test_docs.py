@@ -13,3 +13,15 @@ def test_the_reports_in_docs_are_as_make_docs_writes_them(report):
     name = report.__name__.rpartition(".")[2]
     written = (DOCS / f"{name}.md").read_text(encoding="utf-8")
     assert written == render(report.make_report(), "markdown") + "\n"
+
+
+def test_the_readme_estimates_the_cost_as_the_report_does():
+    readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    for row in cost.make_report().rows:
+        line = (
+            f"| {row['row']} | {100 * row['assumed_utilisation']:.0f} % "
+            f"| {row['computed_hours']:.2f} "
+            f"| {row['assumed_dollars_per_device_hour']:.2f} "
+            f"| {row['computed_dollars']:.0f} |\n"
+        )
+        assert line in readme

@@ -26,14 +26,15 @@ class Machine:
     dollars_per_device_hour: float
 
 
-# The utilisations are assumptions, not measurements: 0.4 is usual for large models on
-# TPUs, and a GPU's peak is harder to reach with matrices as narrow as the base model's.
+# The utilisations are assumptions, not measurements: large models reach 0.4 and more,
+# and a peak is harder to reach with matrices as narrow as the base model's, most of all
+# that of the fastest devices.
 MACHINES = (
-    Machine("TPU v5e-8", "TPU v5e", 8, 0.40, 1.2),
-    Machine("8 H100", "H100", 8, 0.25, 3.0),
-    Machine("1 H100", "H100", 1, 0.25, 3.0),
-    Machine("8 A100", "A100", 8, 0.35, 2.0),
-    Machine("1 A100", "A100", 1, 0.35, 2.0),
+    Machine("TPU v5e-8", "TPU v5e", 8, 0.30, 1.2),
+    Machine("8 H100", "H100", 8, 0.20, 3.0),
+    Machine("1 H100", "H100", 1, 0.20, 3.0),
+    Machine("8 A100", "A100", 8, 0.30, 2.0),
+    Machine("1 A100", "A100", 1, 0.30, 2.0),
 )
 
 
