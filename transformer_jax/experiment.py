@@ -1,5 +1,6 @@
 """Training as a config says: text, model, steps and validation put together."""
 
+import dataclasses
 import functools
 import logging
 import os
@@ -95,23 +96,8 @@ def _train(
     )
     mesh = make_mesh(choose_devices(config))
     evaluate = _validation(config, directory, corpus, model, loss_fn, mesh)
-    init_rng, dropout_rng = jax.random.split(jax.random.key(config.seed))
-
-    use_ema = config.optimizer.ema_decay > 0
-    abstract_state = jax.eval_shape(
-        lambda: create_state(init_params(model, init_rng), optimizer, use_ema)
-    )
-    shardings = _state_shardings(abstract_state, model, optimizer, mesh)
-    metadata: Mapping[str, Any] = {}
-    restored = store.restore(jax.tree.map(_with_sharding, abstract_state, shardings))
-    if restored is None:
-        params = _initial_params(config, model, init_rng)
-        state = jax.device_put(create_state(params, optimizer, use_ema), shardings)
-        _LOGGER.info("%d parameters, %d devices", count_params(params), mesh.size)
-    else:
-        state, dropout_rng, metadata = restored
-        _LOGGER.info("Going on from step %d", int(state.step))
-    start_step = int(state.step)
+    start = _start(config, model, optimizer, mesh, store)
+    start_step = int(start.state.step)
     directory.record_hardware(start_step, describe_devices(mesh))
 
     step_fn = jax.jit(
@@ -124,7 +110,7 @@ def _train(
             ema_decay=config.optimizer.ema_decay or None,
         ),
         donate_argnums=0,
-        out_shardings=(shardings, None),
+        out_shardings=(start.shardings, None),
     )
 
     def batches_from(step: int) -> Iterator[Batch]:
@@ -146,17 +132,59 @@ def _train(
     ) as writers:
         try:
             _, reason = loop.train(
-                state,
-                jax.device_put(dropout_rng, replicated(mesh)),
+                start.state,
+                jax.device_put(start.dropout_rng, replicated(mesh)),
                 loop.Procedure(step_fn, batches_from, schedule, evaluate),
                 store=store,
                 writers=writers,
                 settings=loop_settings(config),
-                metadata=metadata,
+                metadata=start.metadata,
             )
         except jax.errors.JaxRuntimeError as error:
             raise _explain_memory(error, config, mesh.size) from error
     return reason
+
+
+@dataclasses.dataclass(frozen=True)
+class _Start:
+    """Where training begins.
+
+    Attributes:
+      state: on the mesh.
+      shardings: where each of its arrays lies.
+      dropout_rng: the run's dropout key.
+      metadata: what the checkpoint held; nothing for a new run.
+    """
+
+    state: TrainState
+    shardings: TrainState
+    dropout_rng: jax.Array
+    metadata: Mapping[str, Any]
+
+
+def _start(
+    config: ml_collections.ConfigDict,
+    model: Transformer,
+    optimizer: optax.GradientTransformation,
+    mesh: jax.sharding.Mesh,
+    store: CheckpointStore,
+) -> _Start:
+    """Go on from the newest checkpoint, or begin anew where there is none."""
+    init_rng, dropout_rng = jax.random.split(jax.random.key(config.seed))
+    use_ema = config.optimizer.ema_decay > 0
+    abstract_state = jax.eval_shape(
+        lambda: create_state(init_params(model, init_rng), optimizer, use_ema)
+    )
+    shardings = _state_shardings(abstract_state, model, optimizer, mesh)
+    restored = store.restore(jax.tree.map(_with_sharding, abstract_state, shardings))
+    if restored is not None:
+        state, dropout_rng, metadata = restored
+        _LOGGER.info("Going on from step %d", int(state.step))
+        return _Start(state, shardings, dropout_rng, metadata)
+    params = _initial_params(config, model, init_rng)
+    state = jax.device_put(create_state(params, optimizer, use_ema), shardings)
+    _LOGGER.info("%d parameters, %d devices", count_params(params), mesh.size)
+    return _Start(state, shardings, dropout_rng, {})
 
 
 def _validation(
