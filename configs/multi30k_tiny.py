@@ -13,7 +13,7 @@ from configs import default
 
 
 def get_config() -> ml_collections.ConfigDict:
-    """Transformer-Tiny, pre-norm, with a schedule for 90 minutes on two cores."""
+    """Transformer-Tiny, pre-norm, with a schedule for 90 minutes on a busy core."""
     config = default.get_config()
     config.data.update(
         train_source="train.en",
