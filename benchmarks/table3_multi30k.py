@@ -31,7 +31,7 @@ from transformer_jax.reports.runs import RunSummary, read_run
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 _NOTES = (
     "configs/multi30k_table3.py: 2 + 2 layers, d_model 64, d_ff 128, 4 heads, 2000 "
-    "pieces, 2000 steps of 2048 + 2048 tokens. Validation split, no averaging, beam 4, "
+    "pieces, 3000 steps of 2048 + 2048 tokens. Validation split, no averaging, beam 4, "
     "alpha 0.6; mean over the seeds, and the spread from the lowest to the highest.",
     "measured_sacrebleu is sacreBLEU (13a, cased), the paper's BLEU another score; "
     "perplexity is per piece, of unsmoothed targets.",
