@@ -160,7 +160,8 @@ def make_report(output: pathlib.Path, seeds: Sequence[int]) -> Report:
         if validated:
             base = summaries[0] if summaries else None
             summaries.append(_summarise(row, validated, base))
-    return Report("Table 3 in small: Multi30k English-German", summaries, _NOTES)
+    notes = (f"Seeds {', '.join(map(str, seeds))}.", *_NOTES)
+    return Report("Table 3 in small: Multi30k English-German", summaries, notes)
 
 
 def _summarise(
