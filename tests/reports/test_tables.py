@@ -149,7 +149,7 @@ def test_the_card_holds_config_scores_and_sizes(run):
     assert "nrefs:1\\|case:mixed" in text
     assert '"tokens_per_batch": 256' in text
     assert "| steps | 4 |" in text
-    assert "| target tokens trained on | 1200 |" in text
+    assert "| target tokens trained on | 1 200 |" in text
     assert "| hardware | 4 x TPU v4 |" in text
 
 

@@ -53,13 +53,13 @@ def _facts(run: RunSummary) -> list[dict[str, Any]]:
         "vocabulary (joint sentencepiece BPE)": model.target_vocab_size,
         "parameters": sizes.count_params(model),
         "steps": run.steps,
-        "source tokens trained on": run.source_tokens,
-        "target tokens trained on": run.target_tokens,
+        "source tokens trained on": _whole(run.source_tokens),
+        "target tokens trained on": _whole(run.target_tokens),
         "tokens of a batch on each side, at most": data["tokens_per_batch"],
         "training FLOPs (matrix products)": cost["computed_flops"],
         "hardware": _hardware(run),
         "hours of training, without validation": cost.get("measured_hours"),
-        "target tokens/s, median": run.target_tokens_per_second,
+        "target tokens/s, median": _whole(run.target_tokens_per_second),
         "utilisation of the devices' peak": cost.get("computed_utilisation"),
         "validation perplexity, best": run.perplexity,
         "compute type": run.config["model"]["dtype"],
@@ -68,6 +68,10 @@ def _facts(run: RunSummary) -> list[dict[str, Any]]:
     fingerprints = json.loads(run.directory.data_path.read_text(encoding="utf-8"))
     values |= {f"SHA-256 of {name}": value for name, value in fingerprints.items()}
     return [{"fact": name, "value": value} for name, value in values.items()]
+
+
+def _whole(number: float | None) -> int | None:
+    return None if number is None else round(number)
 
 
 def _hardware(run: RunSummary) -> str | None:
