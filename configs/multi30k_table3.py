@@ -29,8 +29,8 @@ def get_config() -> ml_collections.ConfigDict:
         d_ff=128,
         num_heads=4,
     )
-    # The paper's schedule ends high and belongs to larger batches. A peak of 4e-3 is too
-    # high for four post-norm layers.
+    # The paper's schedule ends high and belongs to larger batches. A peak of 4e-3 is
+    # too high for four post-norm layers.
     config.optimizer.update(
         schedule="cosine",
         warmup_steps=500,
