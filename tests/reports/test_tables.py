@@ -7,6 +7,7 @@ import pytest
 from configs import wmt14_ende_base as paper_recipe
 from configs import wmt14_ende_tensor2tensor as tensor2tensor
 from tests.reports.a_run import write_run
+from transformer_jax.errors import UserError
 from transformer_jax.reports import card, cost, reproduce, table1, table2, table3
 from transformer_jax.reports.paper_numbers import TABLE_3
 from transformer_jax.reports.runs import read_run
@@ -77,6 +78,11 @@ def test_a_chip_that_is_two_devices_to_jax_counts_once(tmp_path):
     directory.record_hardware(0, {"device_kind": "TPU v3", "num_devices": 8})
     cost = table2.run_cost(read_run(directory.root))
     assert cost["computed_flops_by_time"] == pytest.approx(80 * 4 * 0.4 * 123e12)
+
+
+def test_no_chips_at_all_are_refused(run):
+    with pytest.raises(UserError, match="--num_chips=0: expected at least 1"):
+        table2.make_report([run], accelerator="TPU v4", num_chips=0)
 
 
 def test_a_run_that_never_counted_its_time_has_no_cost_by_time(tmp_path):

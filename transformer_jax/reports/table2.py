@@ -150,6 +150,8 @@ def _devices(
 
     A run that changed its devices on the way has no one answer.
     """
+    if num_chips is not None and num_chips < 1:
+        raise UserError(f"--num_chips={num_chips}: expected at least 1.")
     used = {(entry["device_kind"], entry["num_devices"]) for entry in run.hardware}
     kind, num_jax_devices = used.pop() if len(used) == 1 else ("", 0)
     device = find_accelerator(accelerator) if accelerator else recognise(kind)
