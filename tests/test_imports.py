@@ -12,14 +12,15 @@ PACKAGE = ROOT / "transformer_jax"
 # import everything.
 ALLOWED = {
     "errors": set(),
+    "files": {"errors"},
     "models": {"errors"},
-    "data": {"errors"},
+    "data": {"errors", "files"},
     "sharding": {"errors", "data"},
-    "decoding": {"errors", "models", "data", "sharding"},
-    "training": {"errors", "models", "data", "sharding", "decoding"},
-    "evaluation": {"errors", "models", "data", "sharding", "decoding"},
-    "run_directory": {"errors", "data"},
-    "corpus": {"errors", "data", "run_directory"},
+    "decoding": {"errors", "models", "data"},
+    "training": {"errors", "files", "models", "data"},
+    "evaluation": {"errors", "models", "data"},
+    "run_directory": {"errors", "files", "data"},
+    "corpus": {"errors", "files", "data", "run_directory"},
     "command": {"errors"},
     "config_flags": {"errors", "command"},
 }

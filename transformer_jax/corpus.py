@@ -8,7 +8,6 @@ import shutil
 import ml_collections
 
 from transformer_jax.data import token_cache
-from transformer_jax.data.atomic import write_atomically
 from transformer_jax.data.batch_plan import BatchPlan
 from transformer_jax.data.batch_shapes import choose_shapes
 from transformer_jax.data.sources import SOURCES, PairSource
@@ -17,6 +16,7 @@ from transformer_jax.data.sources.tfds_pairs import split_expressions
 from transformer_jax.data.token_cache import TokenCache, build_token_cache
 from transformer_jax.data.tokenizer import Tokenizer, sample_sentences, train_tokenizer
 from transformer_jax.errors import UserError
+from transformer_jax.files import write_atomically
 from transformer_jax.run_directory import RunDirectory
 
 _LOGGER = logging.getLogger(__name__)

@@ -22,9 +22,9 @@ from typing import Any
 
 import ml_collections
 
-from transformer_jax.data.atomic import write_atomically
 from transformer_jax.data.lines import read_lines
 from transformer_jax.errors import UserError
+from transformer_jax.files import write_atomically, write_json
 
 # Rises when a field changes its meaning or goes.
 CONFIG_VERSION = 1
@@ -250,12 +250,6 @@ def _processor() -> str:
             if name.strip() == "model name":
                 return value.strip()
     return platform.processor() or platform.machine()
-
-
-def write_json(path: pathlib.Path, value: Any) -> None:
-    """Write `value` so that a reader sees the old file or the new one, never a part."""
-    with write_atomically(path) as file:
-        file.write((json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
 
 
 def _compare(

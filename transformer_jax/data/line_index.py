@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from transformer_jax.data.atomic import write_atomically
 from transformer_jax.data.lines import (
     BOM,
     LineCounts,
@@ -28,6 +27,7 @@ from transformer_jax.data.lines import (
     open_bytes,
 )
 from transformer_jax.errors import UserError
+from transformer_jax.files import write_atomically
 
 _LOGGER = logging.getLogger(__name__)
 

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from transformer_jax.data.atomic import write_atomically
 from transformer_jax.data.shards import Shard, find_damage, gather_ids
 from transformer_jax.data.sources import PairSource
 from transformer_jax.data.tokenizer import Tokenizer
 from transformer_jax.errors import UserError
+from transformer_jax.files import write_atomically
 
 _LOGGER = logging.getLogger(__name__)
 

@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import sentencepiece
 
-from transformer_jax.data.atomic import write_atomically
 from transformer_jax.data.batch import SpecialIds
 from transformer_jax.data.sources import PairSource
 from transformer_jax.errors import UserError
+from transformer_jax.files import write_atomically
 
 NORMALIZERS = ("identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf")
 

@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from transformer_jax.data.atomic import write_atomically
+from transformer_jax.files import write_atomically
 from transformer_jax.reports import sizes
 from transformer_jax.reports.render import Report, render
 from transformer_jax.reports.runs import RunSummary, read_run

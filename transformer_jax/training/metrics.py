@@ -13,7 +13,7 @@ from typing import Any, TextIO
 import jax
 import jax.numpy as jnp
 
-from transformer_jax.data.atomic import write_atomically
+from transformer_jax.files import write_atomically
 from transformer_jax.training.objectives import MetricSums
 
 

@@ -7,7 +7,7 @@ import pathlib
 import shutil
 from collections.abc import Iterable
 
-from transformer_jax.data.atomic import write_atomically
+from transformer_jax.files import write_atomically
 
 _LOGGER = logging.getLogger(__name__)
 CHECKSUMS = "checksums.json"

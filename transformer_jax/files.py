@@ -1,10 +1,11 @@
 """Files that are either whole or absent, whenever the process dies."""
 
 import contextlib
+import json
 import os
 import pathlib
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from transformer_jax.errors import UserError
 
@@ -36,3 +37,9 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     finally:
         with contextlib.suppress(OSError):
             partial.unlink()
+
+
+def write_json(path: str | os.PathLike[str], value: Any) -> None:
+    """Write `value` so that a reader sees the old file or the new one, never a part."""
+    with write_atomically(path) as file:
+        file.write((json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
