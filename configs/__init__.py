@@ -1,1 +1,1 @@
-"""One file for each experiment; `default.py` defines every field."""
+"""One file for each experiment; `transformer_jax/config/default.py` has every field."""

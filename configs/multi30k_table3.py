@@ -7,7 +7,7 @@ trains this base and its variations; DIR is as for configs/multi30k_tiny.py.
 
 import ml_collections
 
-from configs import default
+from transformer_jax.config import default
 
 
 def get_config() -> ml_collections.ConfigDict:

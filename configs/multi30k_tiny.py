@@ -9,7 +9,7 @@ The sizes are those of "Transformer-Tiny" (Wu et al. 2021, arXiv 2105.14462).
 
 import ml_collections
 
-from configs import default
+from transformer_jax.config import default
 
 
 def get_config() -> ml_collections.ConfigDict:

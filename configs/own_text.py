@@ -4,12 +4,12 @@ python train.py --config configs/own_text.py --config.data.directory=DIR --workd
 
 One sentence a line, plain or .gz; line n of a target translates line n of its source.
 Sizes suit some hundred thousand pairs and one GPU; for less text make the model smaller
-and the dropout larger (see multi30k_tiny.py), for millions start from default.py.
+and the dropout larger (see multi30k_tiny.py), for millions start from the default.
 """
 
 import ml_collections
 
-from configs import default
+from transformer_jax.config import default
 
 
 def get_config() -> ml_collections.ConfigDict:

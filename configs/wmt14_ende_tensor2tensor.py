@@ -15,7 +15,7 @@ attention (layers/common_layers.py, dense_relu_dense; layers/common_attention.py
 compute_attention_component), one matrix for both embeddings and the logits, multiplied
 by the root of d_model in the lookup alone (layers/modalities.py, _symbol_bottom_simple
 and symbol_top), Adam's beta1 0.9 and epsilon 1e-9, no clipping, smoothing 0.1 (v1).
-Where the paper is silent, default.py follows it already: norms with epsilon 1e-6
+Where the paper is silent, the default follows it already: norms with epsilon 1e-6
 (layers/common_hparams.py, basic_params1), an embedding of deviation d_model^-0.5
 (layers/modalities.py, get_weights), other matrices uniform by the mean of their fans
 (utils/optimize.py, get_variable_initializer), at most 256 pieces a side (v1).
@@ -29,7 +29,7 @@ the paper's.
 
 import ml_collections
 
-from configs import default
+from transformer_jax.config import default
 
 
 def get_config() -> ml_collections.ConfigDict:

@@ -6,7 +6,7 @@ python evaluate.py --workdir=RUN --average 20
 
 import ml_collections
 
-from configs import default
+from transformer_jax.config import default
 
 
 def get_config() -> ml_collections.ConfigDict:

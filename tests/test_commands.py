@@ -219,9 +219,14 @@ def test_a_config_that_cannot_be_used_ends_with_a_message(tmp_path, changes, wor
     "arguments",
     [
         ["train.py"],
-        ["train.py", "--config=configs/default.py", "--wrkdir=x"],
-        ["train.py", "--config=configs/default.py", "--workdir=x", "surplus"],
-        ["train.py", "--config=configs/default.py", "--config.seed=one"],
+        ["train.py", "--config=configs/own_text.py", "--wrkdir=x"],
+        [
+            "train.py",
+            "--config=configs/own_text.py",
+            "--workdir=x",
+            "surplus",
+        ],
+        ["train.py", "--config=configs/own_text.py", "--config.seed=one"],
         ["evaluate.py"],
         ["evaluate.py", "--hypothesis", "h"],
         ["evaluate.py", "--workdir", "x", "--baseline", "b"],

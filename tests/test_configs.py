@@ -7,8 +7,8 @@ import types
 import jax
 import pytest
 
-from configs import default
 from transformer_jax import components
+from transformer_jax.config import default
 from transformer_jax.models.transformer import init_params
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -24,7 +24,6 @@ NAMES = sorted(
 # pre-norm two norms more. The WMT configs pad V = 37 000 to 37 120 rows; 32 000 is a
 # multiple of 128 already.
 NUM_PARAMS = {
-    "configs.default": 63_045_632,
     "configs.grammar_tiny": 1_107_968,
     "configs.multi30k_tiny": 1_831_424,
     "configs.multi30k_tiny_long": 1_831_424,
@@ -121,13 +120,13 @@ def test_every_config_that_a_document_names_exists(document):
 def test_documents_name_the_configs_that_they_are_known_to_name():
     """So that the test above cannot pass by finding nothing."""
     named = _named_configs(ROOT / "README.md")
-    assert {"default.py", "wmt14_ende_base.py", "table3/*.py"} <= named
+    assert {"wmt14_ende_base.py", "table3/*.py"} <= named
     assert "multi30k_tiny.py" in _named_configs(ROOT / "configs/own_text.py")
     assert _named_configs(ROOT / "Makefile") == {"grammar_tiny.py"}
 
 
-# One is no run, the other that of a benchmark.
-_WITHOUT_A_COMMAND = ("configs.default", "configs.multi30k_table3")
+# It is the run of a benchmark.
+_WITHOUT_A_COMMAND = ("configs.multi30k_table3",)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -19,12 +19,12 @@ ALLOWED = {
     "decoding": {"errors", "models", "data"},
     "training": {"errors", "files", "models", "data"},
     "evaluation": {"errors", "models", "data"},
-    "run_directory": {"errors", "files", "data"},
+    "run_directory": {"errors", "files", "data", "config"},
     "corpus": {"errors", "files", "data", "run_directory"},
     "command": {"errors"},
     "config_flags": {"errors", "command"},
 }
-ALLOWED["config_checks"] = {"errors"}
+ALLOWED["config"] = {"errors"}
 ALLOWED["components"] = {"errors", "models", "data", "training", "decoding"}
 ALLOWED["trained_run"] = ALLOWED["components"] | {
     "components",
@@ -73,7 +73,8 @@ def test_only_the_rim_knows_config_trees():
     rim = {
         "config_flags.py",
         "components.py",
-        "config_checks.py",
+        "config/checks.py",
+        "config/default.py",
         "corpus.py",
         "experiment.py",
         "run_directory.py",

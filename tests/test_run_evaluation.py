@@ -2,8 +2,8 @@
 
 import pytest
 
-from configs import default
 from transformer_jax import run_evaluation
+from transformer_jax.config import default
 from transformer_jax.decoding.translate import TranslatorSettings
 from transformer_jax.errors import UserError
 

@@ -4,7 +4,7 @@ import pathlib
 
 import ml_collections
 
-from configs import default
+from transformer_jax.config import default
 from transformer_jax.data.sources.grammar import GrammarPairs
 
 SPLITS = {"train": 60, "validation": 8, "test": 7}

@@ -59,5 +59,9 @@ def _explain_field(error: Exception) -> str:
     text = str(error.args[0]) if error.args else str(error)
     field = re.match(r"\W*(?:Key \")?(\w+)", text)
     nearest = re.search(r'Did you mean "([^"]+)"', text)
-    hint = f"Did you mean {nearest[1]}?" if nearest else "See configs/default.py."
+    hint = (
+        f"Did you mean {nearest[1]}?"
+        if nearest
+        else "Its fields are in transformer_jax/config/."
+    )
     return f"the config has no field {field[1] if field else text}. {hint}"

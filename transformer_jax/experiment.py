@@ -19,7 +19,7 @@ from transformer_jax.components import (
     count_params,
     loop_settings,
 )
-from transformer_jax.config_checks import check_config, choose_devices
+from transformer_jax.config.checks import check_config, choose_devices
 from transformer_jax.corpus import Corpus, prepare_corpus
 from transformer_jax.data.batch import Batch
 from transformer_jax.data.batch_plan import BatchPlan

@@ -22,12 +22,10 @@ from typing import Any
 
 import ml_collections
 
+from transformer_jax.config.default import CONFIG_VERSION
 from transformer_jax.data.lines import read_lines
 from transformer_jax.errors import UserError
 from transformer_jax.files import write_atomically, write_json
-
-# Rises when a field changes its meaning or goes.
-CONFIG_VERSION = 1
 
 # A run may go on with other values of these: they change where, how fast or how long it
 # runs and how it is looked at, but not what an update does. Text is compared by its

@@ -5,7 +5,7 @@ python train.py --config=configs/table3/base.py --workdir=RUN
 
 import ml_collections
 
-from configs import default
+from transformer_jax.config import default
 
 
 def get_config() -> ml_collections.ConfigDict:

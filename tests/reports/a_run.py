@@ -2,8 +2,8 @@
 
 import json
 
-from configs import default
 from tests.tiny_run import tiny_config, write_text
+from transformer_jax.config import default
 from transformer_jax.data.lines import read_lines
 from transformer_jax.data.tokenizer import train_tokenizer
 from transformer_jax.run_directory import RunDirectory

@@ -2,7 +2,7 @@ import importlib
 
 import pytest
 
-from configs import default
+from transformer_jax.config import default
 from transformer_jax.reports.paper_numbers import TABLE_2, TABLE_3
 
 

@@ -3,9 +3,9 @@ import re
 
 import pytest
 
-from configs import default
 from tests.test_configs import NAMES
-from transformer_jax.config_checks import check_config
+from transformer_jax.config import default
+from transformer_jax.config.checks import check_config
 from transformer_jax.errors import UserError
 
 

@@ -11,7 +11,8 @@ Any field can be given on the command line too: `--config.model.num_encoder_laye
 import ml_collections
 from ml_collections.config_dict import placeholder
 
-from transformer_jax.run_directory import CONFIG_VERSION
+# Rises when a field changes its meaning or goes.
+CONFIG_VERSION = 1
 
 
 def get_config() -> ml_collections.ConfigDict:
