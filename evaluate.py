@@ -28,8 +28,8 @@ from transformer_jax.evaluation.significance import (
     compare,
 )
 from transformer_jax.evaluation.test_sets import name_test_set
-from transformer_jax.run_evaluation import RunEvaluation, evaluate_run
-from transformer_jax.trained_run import load_run
+from transformer_jax.runs.run_evaluation import RunEvaluation, evaluate_run
+from transformer_jax.runs.trained_run import load_run
 
 # Options that say something about a finished translation.
 _OF_FINISHED_TEXT = {

@@ -7,9 +7,9 @@ import sys
 
 from absl import flags
 
-from transformer_jax import experiment
 from transformer_jax.command import EXIT_INTERRUPTED, command
 from transformer_jax.config_flags import parse_config
+from transformer_jax.runs import experiment
 
 _WORKDIR = flags.DEFINE_string(
     "workdir", None, "The run's directory; made if missing.", required=True

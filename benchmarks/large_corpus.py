@@ -27,7 +27,7 @@ from transformer_jax.data.batch_shapes import choose_shapes
 from transformer_jax.data.sources.text_files import TextFilePairs
 from transformer_jax.data.token_cache import build_token_cache
 from transformer_jax.data.tokenizer import Tokenizer, train_tokenizer
-from transformer_jax.run_evaluation import read_pair
+from transformer_jax.runs.run_evaluation import read_pair
 
 # Pairs and bytes of both sides, as the data sets' cards on Hugging Face count them.
 CORPORA = {

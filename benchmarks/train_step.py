@@ -20,10 +20,10 @@ import jax
 import numpy as np
 
 from configs import multi30k_tiny
-from transformer_jax import components
 from transformer_jax.data.batch import Batch
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.transformer import Transformer, init_params
+from transformer_jax.runs import components
 from transformer_jax.training.objectives import translation_objective
 from transformer_jax.training.state import create_state
 from transformer_jax.training.step import train_step

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from tests.tiny_run import tiny_config, write_text
-from transformer_jax import experiment
+from transformer_jax.runs import experiment
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 _FILES = ("--hypothesis=h", "--reference=r", "--target_language=de")

@@ -7,9 +7,9 @@ import types
 import jax
 import pytest
 
-from transformer_jax import components
 from transformer_jax.config import default
 from transformer_jax.models.transformer import init_params
+from transformer_jax.runs import components
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NAMES = sorted(

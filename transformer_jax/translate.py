@@ -21,7 +21,7 @@ from transformer_jax.command import (
 )
 from transformer_jax.data.lines import iter_lines
 from transformer_jax.decoding.translate import Translation, Translator
-from transformer_jax.trained_run import load_run
+from transformer_jax.runs.trained_run import load_run
 
 # Lines that are read before the first is translated: sorting them by length is what
 # makes batches dense.

@@ -6,7 +6,7 @@ from tests.tiny_run import tiny_config, write_text
 from transformer_jax.config import default
 from transformer_jax.data.lines import read_lines
 from transformer_jax.data.tokenizer import train_tokenizer
-from transformer_jax.run_directory import RunDirectory
+from transformer_jax.runs.directory import RunDirectory
 
 
 def write_run(root, text, **data):

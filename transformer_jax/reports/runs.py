@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from transformer_jax.run_directory import RunDirectory
+from transformer_jax.runs.directory import RunDirectory
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,12 +5,12 @@ from typing import Any
 
 import jax
 
-from transformer_jax import components
 from transformer_jax.data.tokenizer import Tokenizer
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.transformer import Transformer, init_params
 from transformer_jax.reports.paper_numbers import VOCAB_SIZE, Variation
 from transformer_jax.reports.runs import RunSummary
+from transformer_jax.runs import components
 
 
 def of_variation(row: Variation) -> TransformerConfig:

@@ -39,7 +39,7 @@ def _draw_positions(options: argparse.Namespace) -> None:
 
 def _draw_attention(options: argparse.Namespace) -> None:
     # Imported here: the other pictures need no model.
-    from transformer_jax.trained_run import load_run
+    from transformer_jax.runs.trained_run import load_run
 
     run = load_run(options.workdir, **weight_options(options))
     target = options.target

@@ -17,7 +17,7 @@ from transformer_jax.data.token_cache import TokenCache, build_token_cache
 from transformer_jax.data.tokenizer import Tokenizer, sample_sentences, train_tokenizer
 from transformer_jax.errors import UserError
 from transformer_jax.files import write_atomically
-from transformer_jax.run_directory import RunDirectory
+from transformer_jax.runs.directory import RunDirectory
 
 _LOGGER = logging.getLogger(__name__)
 

@@ -7,13 +7,13 @@ from typing import Any
 import jax
 import ml_collections
 
-from transformer_jax.components import build_model, build_translator
-from transformer_jax.corpus import open_tokenizer
+from transformer_jax.runs.components import build_model, build_translator
+from transformer_jax.runs.corpus import open_tokenizer
 from transformer_jax.data.tokenizer import Tokenizer
 from transformer_jax.decoding.translate import Translator
 from transformer_jax.errors import UserError
 from transformer_jax.models.transformer import Transformer, init_params
-from transformer_jax.run_directory import RunDirectory
+from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.training.averaging import average_last, average_range
 from transformer_jax.training.checkpoints import CheckpointStore, Which
 

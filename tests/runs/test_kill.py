@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 
 from tests.tiny_run import write_text
-from transformer_jax.trained_run import load_run
+from transformer_jax.runs.trained_run import load_run
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 NUM_STEPS = 30
 
 _PROGRAM = """
 import pathlib, sys
 from tests.tiny_run import tiny_config
-from transformer_jax import experiment
+from transformer_jax.runs import experiment
 from transformer_jax.command import command
 with command("train"):
     config = tiny_config(pathlib.Path(sys.argv[1]), num_steps=int(sys.argv[3]))

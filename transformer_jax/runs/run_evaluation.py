@@ -19,7 +19,7 @@ from transformer_jax.evaluation.bleu import Scores, score
 from transformer_jax.evaluation.comet import CometMetric
 from transformer_jax.evaluation.phenomena import PhenomenonScores, score_phenomena
 from transformer_jax.evaluation.test_sets import ScoredText, name_test_set
-from transformer_jax.trained_run import TrainedRun
+from transformer_jax.runs.trained_run import TrainedRun
 
 _LOGGER = logging.getLogger(__name__)
 _EXAMPLES_PER_PHENOMENON = 200

@@ -11,7 +11,7 @@ import jax
 import ml_collections
 import optax
 
-from transformer_jax.components import (
+from transformer_jax.runs.components import (
     build_model,
     build_optimizer,
     build_schedule,
@@ -20,7 +20,7 @@ from transformer_jax.components import (
     loop_settings,
 )
 from transformer_jax.config.checks import check_config, choose_devices
-from transformer_jax.corpus import Corpus, prepare_corpus
+from transformer_jax.runs.corpus import Corpus, prepare_corpus
 from transformer_jax.data.batch import Batch
 from transformer_jax.data.batch_plan import BatchPlan
 from transformer_jax.data.batch_shapes import choose_shapes
@@ -29,7 +29,7 @@ from transformer_jax.errors import UserError
 from transformer_jax.evaluation.bleu import score
 from transformer_jax.evaluation.scores import evaluate_loss
 from transformer_jax.models.transformer import Transformer, init_params, param_axes
-from transformer_jax.run_directory import RunDirectory
+from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.sharding.mesh import (
     describe_devices,
     make_mesh,
@@ -38,7 +38,7 @@ from transformer_jax.sharding.mesh import (
     shard_batch,
 )
 from transformer_jax.sharding.rules import param_shardings
-from transformer_jax.trained_run import read_weights
+from transformer_jax.runs.trained_run import read_weights
 from transformer_jax.training import loop, metrics
 from transformer_jax.training.checkpoints import CheckpointStore
 from transformer_jax.training.objectives import LossFn, translation_objective

@@ -1,6 +1,6 @@
 import jax
 
-from transformer_jax.run_directory import RunDirectory
+from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.sharding.mesh import describe_devices, make_mesh
 
 CPU = {"device_kind": "cpu", "num_devices": 2}
