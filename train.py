@@ -1,28 +1,6 @@
-"""Train a model: flags → experiment → training loop.
+"""Short for transformer_jax/commands/train.py, which says how to call it."""
 
-python train.py --config configs/grammar_tiny.py --workdir runs/grammar
-"""
-
-import sys
-
-from absl import flags
-
-from transformer_jax.command import EXIT_INTERRUPTED, command
-from transformer_jax.config_flags import parse_config
-from transformer_jax.runs import experiment
-
-_WORKDIR = flags.DEFINE_string(
-    "workdir", None, "The run's directory; made if missing.", required=True
-)
-
-
-def main() -> None:
-    """Parse the flags and train."""
-    with command("train.py"):
-        config = parse_config("train.py", __doc__)
-        if experiment.train(config, _WORKDIR.value) == "terminated":
-            sys.exit(EXIT_INTERRUPTED)
-
+from transformer_jax.commands.train import main
 
 if __name__ == "__main__":
     main()

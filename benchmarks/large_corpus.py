@@ -21,7 +21,7 @@ import time
 
 import numpy as np
 
-from transformer_jax.command import command
+from transformer_jax.commands.messages import command
 from transformer_jax.data.batch_plan import BatchPlan
 from transformer_jax.data.batch_shapes import choose_shapes
 from transformer_jax.data.sources.text_files import TextFilePairs

@@ -21,7 +21,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from transformer_jax.command import command
+from transformer_jax.commands.messages import command
 from transformer_jax.errors import UserError
 from transformer_jax.reports import sizes
 from transformer_jax.reports.paper_numbers import TABLE_3

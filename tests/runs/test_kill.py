@@ -22,7 +22,7 @@ _PROGRAM = """
 import pathlib, sys
 from tests.tiny_run import tiny_config
 from transformer_jax.runs import experiment
-from transformer_jax.command import command
+from transformer_jax.commands.messages import command
 with command("train"):
     config = tiny_config(pathlib.Path(sys.argv[1]), num_steps=int(sys.argv[3]))
     config.evaluation.every_steps = 10

@@ -11,7 +11,7 @@ import pytest
 from tests.tiny_run import tiny_config, write_text
 from transformer_jax.runs import experiment
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 _FILES = ("--hypothesis=h", "--reference=r", "--target_language=de")
 
 
@@ -237,6 +237,10 @@ def test_a_config_that_cannot_be_used_ends_with_a_message(tmp_path, changes, wor
         ["evaluate.py", *_FILES, "--source", "s", "--comet", "m", "--baseline", "b"],
         ["-m", "transformer_jax.translate"],
         ["-m", "transformer_jax.prepare_data"],
+        ["-m", "transformer_jax"],
+        ["-m", "transformer_jax", "trian"],
+        ["-m", "transformer_jax", "train"],
+        ["-m", "transformer_jax", "evaluate"],
     ],
 )
 def test_wrong_usage_exits_with_2(arguments):

@@ -2,7 +2,7 @@ import argparse
 
 import pytest
 
-from transformer_jax.command import add_model_arguments, weight_options
+from transformer_jax.commands.arguments import add_model_arguments, weight_options
 
 
 def _parse(*arguments):

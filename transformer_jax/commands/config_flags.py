@@ -8,7 +8,7 @@ import ml_collections
 from absl import app, flags
 from ml_collections import config_flags
 
-from transformer_jax.command import EXIT_USAGE
+from transformer_jax.commands.messages import EXIT_USAGE
 from transformer_jax.errors import UserError
 
 _CONFIG = config_flags.DEFINE_config_file(

@@ -1,0 +1,1 @@
+"""One command a file: flags in, one call out."""

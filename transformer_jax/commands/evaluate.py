@@ -1,0 +1,215 @@
+"""Score translations: flags → experiment → translate, score, report.
+
+python evaluate.py --workdir RUN                            the test split of a run
+python evaluate.py --workdir RUN --source S --reference R   other text, by a run
+python evaluate.py --hypothesis H --reference R --target_language de   finished text;
+                                         with --source S, copies of it are warned of
+python evaluate.py --hypothesis H --baseline B --reference R --target_language de
+                                         are two systems different? paired bootstrap
+"""
+
+import argparse
+import json
+from typing import Any
+
+from transformer_jax.commands.arguments import (
+    add_model_arguments,
+    decoding_options,
+    weight_options,
+)
+from transformer_jax.commands.messages import command
+from transformer_jax.data.lines import read_lines
+from transformer_jax.evaluation.bleu import Scores, normalise_language, score
+from transformer_jax.evaluation.comet import load_comet
+from transformer_jax.evaluation.significance import (
+    NUM_SAMPLES,
+    SEED,
+    Comparison,
+    compare,
+)
+from transformer_jax.evaluation.test_sets import name_test_set
+from transformer_jax.runs.run_evaluation import RunEvaluation, evaluate_run
+from transformer_jax.runs.trained_run import load_run
+
+# Options that say something about a finished translation.
+_OF_FINISHED_TEXT = {
+    "hypothesis",
+    "reference",
+    "source",
+    "target_language",
+    "baseline",
+    "bootstrap_samples",
+    "comet",
+    "format",
+}
+
+
+def main() -> None:
+    """Parse the arguments and score."""
+    options = _parse()
+    with command("evaluate.py"):
+        if options.workdir is not None:
+            _evaluate_run(options)
+        elif options.baseline is not None:
+            _compare(options)
+        else:
+            _score(options)
+
+
+def _score(options: argparse.Namespace) -> None:
+    """Score a finished translation."""
+    references, about = _read_references(options)
+    scores = score(
+        read_lines(options.hypothesis),
+        references,
+        options.target_language,
+        comet=load_comet(options.comet) if options.comet else None,
+        **about,
+    )
+    _print_scores(scores, options.format)
+
+
+def _compare(options: argparse.Namespace) -> None:
+    """Test whether two finished translations differ."""
+    references, about = _read_references(options)
+    comparison = compare(
+        read_lines(options.hypothesis),
+        read_lines(options.baseline),
+        references,
+        options.target_language,
+        num_samples=options.bootstrap_samples,
+        **about,
+    )
+    _print_scores(comparison, options.format)
+
+
+def _read_references(options: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
+    """Read what a finished translation is scored by, and what is known about it."""
+    references = read_lines(options.reference)
+    languages = {normalise_language(options.target_language)}
+    return references, {
+        "sources": read_lines(options.source) if options.source else None,
+        "test_set": name_test_set(options.reference, len(references), languages),
+    }
+
+
+def _evaluate_run(options: argparse.Namespace) -> None:
+    """Translate with a run and score."""
+    run = load_run(options.workdir, **weight_options(options))
+    evaluation = evaluate_run(
+        run,
+        decoding_options(options),
+        split=options.split,
+        files=(options.source, options.reference) if options.source else None,
+        with_phenomena=options.phenomena,
+        comet=load_comet(options.comet) if options.comet else None,
+    )
+    _print_scores(evaluation.scores, options.format)
+    if options.format == "table":
+        if evaluation.phenomena is not None:
+            print("\n" + evaluation.phenomena.table())
+        _print_examples(evaluation, options.examples)
+
+
+def _print_scores(scores: Scores | Comparison, format_name: str) -> None:
+    if format_name == "json":
+        print(json.dumps(scores.as_dict(), ensure_ascii=False))
+    else:
+        print(scores.table())
+
+
+def _print_examples(evaluation: RunEvaluation, number: int) -> None:
+    """Print the first few translations with what they are to be compared with."""
+    sides = evaluation.sources, evaluation.references, evaluation.hypotheses
+    for source, reference, hypothesis in list(zip(*sides, strict=True))[:number]:
+        print(f"\nsource      {source}")
+        print(f"reference   {reference}")
+        print(f"translation {hypothesis}")
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="evaluate.py",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--workdir", help="the run to translate with")
+    parser.add_argument("--split", default="test", help="which of the run's own splits")
+    parser.add_argument(
+        "--source", help="text to translate instead, or that the hypothesis translates"
+    )
+    parser.add_argument("--reference", help="its right translation, line by line")
+    parser.add_argument("--hypothesis", help="a finished translation to score")
+    parser.add_argument(
+        "--target_language", "--target-language", help="of the hypothesis, as de"
+    )
+    parser.add_argument(
+        "--baseline",
+        help="another system's translation, to test the hypothesis by",
+    )
+    parser.add_argument(
+        "--bootstrap_samples",
+        "--bootstrap-samples",
+        type=int,
+        default=NUM_SAMPLES,
+        metavar="N",
+        help=f"how often to resample for that test (default: {NUM_SAMPLES}, "
+        f"always with the seed {SEED})",
+    )
+    parser.add_argument(
+        "--comet", metavar="PATH", help="a COMET model on disk, to score with as well"
+    )
+    add_model_arguments(parser)
+    parser.add_argument("--format", choices=["table", "json"], default="table")
+    parser.add_argument(
+        "--phenomena",
+        action="store_true",
+        help="also score the grammar corpus's phenomena, one by one",
+    )
+    parser.add_argument(
+        "--examples", type=int, default=0, metavar="N", help="print N translations"
+    )
+    options = parser.parse_args()
+    given = {
+        name
+        for name, value in vars(options).items()
+        if value != parser.get_default(name)
+    }
+    if mistake := _find_mistake(options, given):
+        parser.error(mistake)
+    return options
+
+
+def _find_mistake(options: argparse.Namespace, given: set[str]) -> str | None:
+    """Return what is wrong with the options as a whole, if anything is.
+
+    Args:
+      options: all of them.
+      given: names of those that differ from their defaults.
+    """
+    if options.workdir is None:
+        needed: tuple[str, ...] = ("hypothesis", "reference", "target_language")
+        if options.comet is not None and options.baseline is not None:
+            return "--comet scores one system; leave out --baseline"
+        if options.comet is not None:
+            needed += ("source",)
+        missing = [name for name in needed if getattr(options, name) is None]
+        if missing:
+            return (
+                f"give --workdir, or a finished translation with "
+                f"--{', --'.join(needed)} (missing: --{', --'.join(missing)})"
+            )
+        if unused := sorted(given - _OF_FINISHED_TEXT):
+            return f"--{', --'.join(unused)} can be given with --workdir only"
+        if options.baseline is None and "bootstrap_samples" in given:
+            return "--bootstrap_samples needs --baseline"
+    elif options.hypothesis is not None or options.baseline is not None:
+        return (
+            "give --workdir to translate, or --hypothesis (and --baseline) to score "
+            "what is translated already, not both"
+        )
+    elif unused := sorted(given & {"target_language", "bootstrap_samples"}):
+        return f"--{', --'.join(unused)} can be given with --hypothesis only"
+    elif (options.source is None) != (options.reference is None):
+        return "--source and --reference belong together"
+    return None

@@ -1,0 +1,109 @@
+"""Draw a picture: python -m transformer_jax.visualization curves|positions|attention.
+
+The suffix of --output chooses between PNG and SVG.
+"""
+
+import argparse
+import pathlib
+from typing import get_args
+
+from transformer_jax.commands.arguments import (
+    add_model_arguments,
+    decoding_options,
+    weight_options,
+)
+from transformer_jax.commands.messages import command
+from transformer_jax.models.positions import SinusoidLayout
+from transformer_jax.visualization import attention, curves, plots, theme
+
+
+def main() -> None:
+    """Parse the arguments, draw, and say where the picture lies."""
+    options = _parse()
+    with command("visualization"):
+        theme.check_suffix(options.output)
+        options.draw(options)
+        print(f"Wrote {options.output}")
+
+
+def _draw_curves(options: argparse.Namespace) -> None:
+    name = pathlib.Path(options.workdir).resolve().name
+    figure = curves.plot_curves(curves.read_metrics(options.workdir), title=name)
+    theme.save(figure, options.output)
+
+
+def _draw_positions(options: argparse.Namespace) -> None:
+    figure = plots.plot_positions(options.d_model, options.length, options.layout)
+    theme.save(figure, options.output)
+
+
+def _draw_attention(options: argparse.Namespace) -> None:
+    # Imported here: the other pictures need no model.
+    from transformer_jax.runs.trained_run import load_run
+
+    run = load_run(options.workdir, **weight_options(options))
+    target = options.target
+    if target is None:
+        translator = run.translator(**decoding_options(options))
+        target = translator.translate([options.source])[0].text
+        print(f"translation: {target}")
+    maps = attention.collect_attention(
+        run.model,
+        run.params,
+        run.source_tokenizer,
+        run.target_tokenizer,
+        options.source,
+        target,
+    )
+    figure = plots.plot_attention(
+        maps, options.kind, layer=options.layer, head=options.head
+    )
+    theme.save(figure, options.output)
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m transformer_jax.visualization", description=__doc__
+    )
+    pictures = parser.add_subparsers(
+        required=True, metavar="curves|positions|attention"
+    )
+
+    curve = pictures.add_parser(
+        "curves", help="loss, learning rate and scores of a run"
+    )
+    curve.add_argument(
+        "--workdir", required=True, help="the run, trained or in training"
+    )
+    curve.set_defaults(draw=_draw_curves)
+
+    position = pictures.add_parser("positions", help="sinusoidal encodings (3.5)")
+    position.add_argument("--d_model", "--d-model", type=int, default=512)
+    position.add_argument("--length", type=int, default=64, help="number of positions")
+    position.add_argument(
+        "--layout", choices=get_args(SinusoidLayout), default="interleaved"
+    )
+    position.set_defaults(draw=_draw_positions)
+
+    weights = pictures.add_parser("attention", help="who looks at whom in a sentence")
+    weights.add_argument("--workdir", required=True, help="the run whose model looks")
+    weights.add_argument("--source", required=True, help="a sentence")
+    weights.add_argument("--target", help="its translation; left out: the model's own")
+    weights.add_argument("--kind", choices=attention.KINDS, default="cross")
+    weights.add_argument(
+        "--layer", type=int, help="counted from 1; left out: the last one"
+    )
+    weights.add_argument(
+        "--head", type=_number_or_all, help="counted from 1, or all (when left out)"
+    )
+    add_model_arguments(weights)
+    weights.set_defaults(draw=_draw_attention)
+
+    for picture in (curve, position, weights):
+        picture.add_argument("--output", required=True, help="a .png or .svg file")
+    return parser.parse_args()
+
+
+def _number_or_all(text: str) -> int | None:
+    """Read a head's number, or None for all."""
+    return None if text == "all" else int(text)

@@ -1,0 +1,38 @@
+"""Prepare a data set of TensorFlow Datasets, once, so that runs can train on it.
+
+python -m transformer_jax.prepare_data --config configs/wmt14_ende_base.py
+
+It is written below TFDS_DATA_DIR, or --config.data.tfds.directory. Archives that lie in
+downloads/manual there, or in --manual_directory, are used instead of the network.
+"""
+
+from absl import flags
+
+from transformer_jax.commands.config_flags import parse_config
+from transformer_jax.commands.messages import command
+from transformer_jax.data.sources.tfds_preparation import prepare
+from transformer_jax.errors import UserError
+
+_MANUAL_DIRECTORY = flags.DEFINE_string(
+    "manual_directory", "", "Where archives lie that were fetched by hand."
+)
+
+
+def main() -> None:
+    """Parse the flags, prepare the data set and say how many pairs it has."""
+    with command("prepare_data"):
+        data = parse_config("prepare_data", __doc__).data
+        if data.source != "tfds":
+            raise UserError(
+                f"config.data.source={data.source!r} needs no preparation: only data "
+                'sets of TensorFlow Datasets ("tfds") do. Train on it at once.'
+            )
+        data_set = prepare(
+            data.tfds.name,
+            data.tfds.directory,
+            data.source_language,
+            data.target_language,
+            _MANUAL_DIRECTORY.value,
+        )
+        for split, num_pairs in data_set.splits.items():
+            print(f"{data_set.name} {split}: {num_pairs} pairs")
