@@ -8,7 +8,7 @@ import types
 import pytest
 
 from transformer_jax.errors import UserError
-from transformer_jax.evaluation import bleu
+from transformer_jax.evaluation import scores
 from transformer_jax.evaluation.comet import load_comet
 
 
@@ -83,26 +83,26 @@ def test_each_translation_goes_with_its_source_and_its_reference(folder, calls):
 
 def test_comet_is_a_row_of_the_table_and_a_field_of_the_json(folder, calls):
     lines, references, sources = ["Ja", "Nein"], ["Ja.", "Nein."], ["Yes.", "No."]
-    scores = bleu.score(
+    found = scores.score(
         lines, references, "de", sources=sources, comet=load_comet(folder)
     )
-    row = next(r for r in scores.table().splitlines() if r.startswith("COMET"))
+    row = next(r for r in found.table().splitlines() if r.startswith("COMET"))
     assert row.split("  ")[0] == "COMET, wmt-a-da"
     assert "0.3000" in row
-    fields = json.loads(json.dumps(scores.as_dict()))
+    fields = json.loads(json.dumps(found.as_dict()))
     assert fields["comet"] == 0.3
     assert fields["comet_signature"] == "model:wmt-a-da|version:2.2.7"
 
 
 def test_without_comet_there_is_no_row():
-    scores = bleu.score(["Ja"], ["Ja."], "de")
-    assert "COMET" not in scores.table()
-    assert scores.as_dict()["comet"] is None
+    found = scores.score(["Ja"], ["Ja."], "de")
+    assert "COMET" not in found.table()
+    assert found.as_dict()["comet"] is None
 
 
 def test_comet_without_sources_is_refused(folder, calls):
     with pytest.raises(ValueError, match="sources"):
-        bleu.score(["Ja"], ["Ja."], "de", comet=load_comet(folder))
+        scores.score(["Ja"], ["Ja."], "de", comet=load_comet(folder))
 
 
 def test_a_missing_package_names_its_extra(folder, monkeypatch):

@@ -1,58 +1,183 @@
-"""Means over a set are sums divided once."""
+"""Scores against published values, and the paper's tokenisation by hand."""
 
+import json
 import math
+import pathlib
 
-import jax.numpy as jnp
 import pytest
 
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation import scores
 
 
-def _step(params, batch):
-    loss, nll, correct, tokens = batch
-    return {
-        "loss": jnp.float32(loss * params),
-        "nll": jnp.float32(nll * params),
-        "correct": jnp.int32(correct),
-        "target_tokens": jnp.float32(tokens),
-        "positions": jnp.float32(99),
-    }
+def _read(path: pathlib.Path) -> list[str]:
+    return path.read_text(encoding="utf-8").split("\n")[:-1]
 
 
-def test_unequal_batches_count_by_their_tokens():
-    means = scores.evaluate_loss(1, [(9, 6, 2, 3), (1, 2, 1, 1)], _step)
-    assert means == {
-        "loss": 2.5,
-        "nll": 2.0,
-        "perplexity": pytest.approx(math.exp(2)),
-        "accuracy": 0.75,
-        "target_tokens": 4.0,
-    }
+@pytest.fixture(scope="module")
+def files(test_data):
+    return {path.name: _read(path) for path in (test_data / "bleu").glob("*.de")}
 
 
-def test_filler_batches_add_nothing_and_every_batch_counts():
-    batches = [(3, 2, 1, 2)] * 37 + [(0, 0, 0, 0)]
-    means = scores.evaluate_loss(1, iter(batches), _step)
-    assert means["target_tokens"] == 74
-    assert means["loss"] == pytest.approx(1.5)
+@pytest.fixture(scope="module")
+def expected(test_data):
+    return json.loads((test_data / "bleu" / "expected.json").read_text())
 
 
-def test_parameters_reach_the_step():
-    assert scores.evaluate_loss(3, [(1, 1, 0, 1)], _step)["loss"] == 3
+def test_every_score_of_the_example_matches_its_right_value(files, expected):
+    found = scores.score(files["hypothesis.de"], files["reference.de"], "de").as_dict()
+    for name in ("sacrebleu", "chrf", "paper_bleu", "tokenised_lowercase_bleu"):
+        assert found[name] == pytest.approx(expected[name], abs=0.01), name
+    assert found["num_sentences"] == expected["num_sentences"]
+    assert found["sacrebleu_signature"].startswith(expected["sacrebleu_signature"])
+    assert found["notes"] == []
+    json.dumps(found)
 
 
-def test_small_sums_are_not_lost_beside_large_ones():
-    batches = [(2**25, 2**25, 0, 2**25)] + [(1, 1, 0, 1)] * 3
-    assert scores.evaluate_loss(1, batches, _step)["target_tokens"] == 2**25 + 3
+def test_the_example_without_the_split_matches_its_right_value(files, expected):
+    value = scores.multi_bleu(
+        scores.tokenise(scores.replace_punctuation(files["hypothesis.de"]), "de"),
+        scores.tokenise(files["reference.de"], "de"),
+    )
+    assert value == pytest.approx(expected["tokenised_bleu"], abs=0.01)
 
 
-@pytest.mark.parametrize("batches", [[], [(0, 0, 0, 0)]])
-def test_a_set_without_tokens_is_refused(batches):
-    with pytest.raises(UserError, match="no target token"):
-        scores.evaluate_loss(1, batches, _step)
+def test_tokenising_and_splitting_gives_the_files_of_the_paper_script(files):
+    hypotheses = scores.replace_punctuation(files["hypothesis.de"])
+    hypotheses = scores.split_compounds(scores.tokenise(hypotheses, "de"))
+    references = scores.split_compounds(scores.tokenise(files["reference.de"], "de"))
+    assert hypotheses == files["hypothesis.tok.atat.de"]
+    assert references == files["reference.tok.atat.de"]
 
 
-def test_a_diverged_model_has_infinite_perplexity():
-    assert scores.perplexity(1e4) == math.inf
-    assert math.isnan(scores.perplexity(math.nan))
+@pytest.mark.parametrize(
+    ("line", "split"),
+    [
+        ("rich-text format", "rich ##AT##-##AT## text format"),
+        ("a-b-c", "a ##AT##-##AT## b-c"),
+        ("one-two-three", "one ##AT##-##AT## two ##AT##-##AT## three"),
+        ("er - sie", "er - sie"),
+        ("x- und y-", "x- und y-"),
+        ("-5", "-5"),
+        ("a--b", "a ##AT##-##AT## -b"),
+        ("Größe-Übung", "Größe ##AT##-##AT## Übung"),
+        ("", ""),
+    ],
+)
+def test_compounds_split_at_hyphens_without_overlap(line, split):
+    assert scores.split_compounds([line]) == [split]
+
+
+def test_splitting_twice_is_refused():
+    once = scores.split_compounds(["x-y"])
+    with pytest.raises(UserError, match="already split"):
+        scores.split_compounds(once)
+
+
+def test_punctuation_is_replaced_in_the_hypothesis_and_not_in_the_reference():
+    german = "„Ja“, sagte sie und ging."
+    found = scores.score([german] * 3, [german] * 3, "de")
+    assert found.sacrebleu == pytest.approx(100)
+    assert found.paper_bleu < 100
+    assert scores.replace_punctuation(["„Ja“ … ’s１"]) == ["„Ja\" ... 's1"]
+
+
+def test_multi_bleu_follows_the_definition():
+    # Matches 5/6, 3/5, 2/4, 1/3; the reference has two tokens more.
+    value = scores.multi_bleu(["a b c d x f"], ["a b c d e f g h"])
+    precisions = 5 / 6 * 3 / 5 * 2 / 4 * 1 / 3
+    assert value == pytest.approx(100 * math.exp(1 - 8 / 6) * precisions**0.25)
+
+
+def test_multi_bleu_does_not_smooth():
+    assert scores.multi_bleu(["a b c x"], ["a b c d"]) == 0
+
+
+def test_case_counts_except_in_the_lower_cased_score():
+    found = scores.score(["das ist EIN Haus ."], ["Das ist ein Haus ."], "de")
+    assert found.tokenised_lowercase_bleu == pytest.approx(100)
+    assert found.paper_bleu < 100
+    assert found.sacrebleu < 100
+
+
+def test_an_empty_hypothesis_lowers_the_score_and_is_counted():
+    lines = ["Ein Hund läuft über das Gras.", "Eine Frau liest ein Buch im Park."]
+    full = scores.score(lines, lines, "de")
+    half = scores.score([lines[0], ""], lines, "de")
+    assert full.paper_bleu == pytest.approx(100)
+    assert half.num_sentences == 2
+    # All precisions are 1; 7 tokens against 7 + 8 leave the brevity penalty alone.
+    assert half.paper_bleu == pytest.approx(100 * math.exp(1 - 15 / 7))
+    assert any("empty hypothesis lines: 1" in note for note in half.notes)
+
+
+def test_compounds_are_split_for_german_alone():
+    hypotheses = ["a T-shirt and a hat lie here"]
+    references = ["a T-shirt and a cap lie here"]
+    german = scores.score(hypotheses, references, "de")
+    french = scores.score(hypotheses, references, "fr")
+    assert "split:hyphens" in german.paper_bleu_signature
+    assert "split:no" in french.paper_bleu_signature
+    assert german.paper_bleu > french.paper_bleu
+    assert french.paper_bleu == pytest.approx(
+        scores.multi_bleu(hypotheses, references), abs=1e-9
+    )
+
+
+@pytest.mark.parametrize("language", ["zh", "zh-Hant", "th"])
+def test_the_paper_score_is_not_defined_without_spaces(language):
+    line = "我喜欢读书和写字。"
+    found = scores.score([line, line], [line, line[::-1]], language)
+    assert found.paper_bleu is None
+    assert found.tokenised_lowercase_bleu is None
+    assert any("not defined" in note for note in found.notes)
+    assert ("tok:zh" in found.sacrebleu_signature) == language.startswith("zh")
+    assert json.loads(json.dumps(found.as_dict()))["paper_bleu"] is None
+    assert "none" in found.table()
+
+
+@pytest.mark.parametrize(("language", "extra"), [("ja", "japanese"), ("ko", "korean")])
+def test_a_missing_tokenizer_names_the_extra_that_brings_it(
+    monkeypatch, language, extra
+):
+    def refuse(**_):
+        raise RuntimeError("no mecab")
+
+    monkeypatch.setattr(scores.sacrebleu, "BLEU", refuse)
+    with pytest.raises(UserError, match=rf"transformer-jax\[{extra}\]"):
+        scores.score(["x"], ["x"], language)
+
+
+@pytest.mark.parametrize("given", ["de", "DE", "de-AT", "de_DE.UTF-8", "deu", " ger "])
+def test_a_language_is_known_by_any_of_its_codes(given):
+    assert scores.normalise_language(given) == "de"
+
+
+def test_a_language_name_is_refused():
+    with pytest.raises(UserError, match="'german'.*such as de"):
+        scores.normalise_language("german")
+
+
+def test_no_number_stands_beside_the_bare_word_bleu():
+    lines = ["Das ist ein kleines Haus."]
+    table = scores.score(lines, lines, "de").table()
+    rows = table.splitlines()[2:6]
+    assert [row[:30].split("  ")[0] for row in rows] == [
+        "sacreBLEU",
+        "chrF2",
+        "paper's BLEU",
+        "lower-cased tokenised BLEU",
+    ]
+    assert (
+        "mixed" in rows[2] and "moses-de" in rows[2] and "split at hyphens" in rows[2]
+    )
+    assert "lower" in rows[3] and "whole" in rows[3]
+    assert "sentences: 1" in table
+
+
+def test_scores_are_rounded_to_four_decimals_in_json_and_two_in_print():
+    found = scores.Scores(
+        1 / 3, "case:mixed|tok:13a", 2 / 3, "case:mixed", *[None] * 4, 1
+    )
+    assert found.as_dict()["sacrebleu"] == 0.3333
+    assert "0.33 " in found.table() and "0.67 " in found.table()

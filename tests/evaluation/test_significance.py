@@ -10,7 +10,7 @@ import sacrebleu
 
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation import significance
-from transformer_jax.evaluation.bleu import score
+from transformer_jax.evaluation.scores import score
 
 REFERENCES = [f"Der Hund {n} schläft heute in dem kleinen Haus." for n in range(11)]
 # The baseline is wrong in every line, the hypothesis in the last three.

@@ -6,7 +6,7 @@ import pytest
 from transformer_jax.errors import UserError
 from transformer_jax.models.positions import sinusoidal_positions
 from transformer_jax.visualization import plots, theme
-from transformer_jax.visualization.attention import AttentionMaps
+from transformer_jax.visualization.attention_maps import AttentionMaps
 
 
 @pytest.fixture

@@ -19,15 +19,15 @@ from transformer_jax.commands.arguments import (
 )
 from transformer_jax.commands.messages import command
 from transformer_jax.data.lines import read_lines
-from transformer_jax.evaluation.bleu import Scores, normalise_language, score
 from transformer_jax.evaluation.comet import load_comet
+from transformer_jax.evaluation.scored_text import name_test_set
+from transformer_jax.evaluation.scores import Scores, normalise_language, score
 from transformer_jax.evaluation.significance import (
     NUM_SAMPLES,
     SEED,
     Comparison,
     compare,
 )
-from transformer_jax.evaluation.test_sets import name_test_set
 from transformer_jax.runs.run_evaluation import RunEvaluation, evaluate_run
 from transformer_jax.runs.trained_run import load_run
 

@@ -14,7 +14,7 @@ from transformer_jax.commands.arguments import (
 )
 from transformer_jax.commands.messages import command
 from transformer_jax.models.positions import SinusoidLayout
-from transformer_jax.visualization import attention, curves, plots, theme
+from transformer_jax.visualization import attention_maps, curves, plots, theme
 
 
 def main() -> None:
@@ -47,7 +47,7 @@ def _draw_attention(options: argparse.Namespace) -> None:
         translator = run.translator(**decoding_options(options))
         target = translator.translate([options.source])[0].text
         print(f"translation: {target}")
-    maps = attention.collect_attention(
+    maps = attention_maps.collect_attention(
         run.model,
         run.params,
         run.source_tokenizer,
@@ -89,7 +89,7 @@ def _parse() -> argparse.Namespace:
     weights.add_argument("--workdir", required=True, help="the run whose model looks")
     weights.add_argument("--source", required=True, help="a sentence")
     weights.add_argument("--target", help="its translation; left out: the model's own")
-    weights.add_argument("--kind", choices=attention.KINDS, default="cross")
+    weights.add_argument("--kind", choices=attention_maps.KINDS, default="cross")
     weights.add_argument(
         "--layer", type=int, help="counted from 1; left out: the last one"
     )

@@ -17,9 +17,9 @@ import sacrebleu
 from sacrebleu.significance import PairedTest, Result
 
 from transformer_jax.errors import UserError
-from transformer_jax.evaluation import checks
-from transformer_jax.evaluation.bleu import normalise_language, sacrebleu_metric
-from transformer_jax.evaluation.test_sets import ScoredText, describe_length
+from transformer_jax.evaluation import suspicions
+from transformer_jax.evaluation.scored_text import ScoredText, describe_length
+from transformer_jax.evaluation.scores import normalise_language, sacrebleu_metric
 from transformer_jax.evaluation.text_table import text_table
 
 # sacreBLEU's own default, so that its command line gives the same numbers.
@@ -195,8 +195,8 @@ def _check_systems(
     """Refuse what cannot be compared, and return notes on what looks odd."""
     notes: list[str] = []
     for side, lines in (("hypothesis", hypotheses), ("baseline", baselines)):
-        checks.require_scorable(lines, references, sources, side=side)
-        notes += checks.find_suspicions(lines, references, sources, side=side)
+        suspicions.require_scorable(lines, references, sources, side=side)
+        notes += suspicions.find_suspicions(lines, references, sources, side=side)
     if list(hypotheses) == list(baselines):
         raise UserError(
             f"Hypothesis and baseline hold the same {len(hypotheses)} lines, so that "

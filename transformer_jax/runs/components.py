@@ -11,7 +11,7 @@ import ml_collections
 import optax
 
 from transformer_jax.data.tokenizer import Tokenizer
-from transformer_jax.decoding.translate import Translator, TranslatorSettings
+from transformer_jax.decoding.translator import Translator, TranslatorSettings
 from transformer_jax.errors import UserError
 from transformer_jax.models import MODELS
 from transformer_jax.models.transformer import Transformer

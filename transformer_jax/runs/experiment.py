@@ -26,8 +26,8 @@ from transformer_jax.data.batch_plan import BatchPlan
 from transformer_jax.data.batch_shapes import choose_shapes
 from transformer_jax.data.pipeline import evaluation_batches, make_batches
 from transformer_jax.errors import UserError
-from transformer_jax.evaluation.bleu import score
-from transformer_jax.evaluation.scores import evaluate_loss
+from transformer_jax.evaluation.scores import score
+from transformer_jax.evaluation.likelihood import evaluate_loss
 from transformer_jax.models.transformer import Transformer, init_params, param_axes
 from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.sharding.mesh import (

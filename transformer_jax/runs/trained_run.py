@@ -10,7 +10,7 @@ import ml_collections
 from transformer_jax.runs.components import build_model, build_translator
 from transformer_jax.runs.corpus import open_tokenizer
 from transformer_jax.data.tokenizer import Tokenizer
-from transformer_jax.decoding.translate import Translator
+from transformer_jax.decoding.translator import Translator
 from transformer_jax.errors import UserError
 from transformer_jax.models.transformer import Transformer, init_params
 from transformer_jax.runs.directory import RunDirectory

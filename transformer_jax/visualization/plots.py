@@ -8,7 +8,7 @@ import numpy as np
 from transformer_jax.errors import UserError
 from transformer_jax.models.positions import SinusoidLayout, sinusoidal_positions
 from transformer_jax.visualization import theme
-from transformer_jax.visualization.attention import KINDS, AttentionMaps, Kind
+from transformer_jax.visualization.attention_maps import KINDS, AttentionMaps, Kind
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

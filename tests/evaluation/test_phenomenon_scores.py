@@ -5,7 +5,7 @@ from transformer_jax.data.grammar.phenomena import (
     PhenomenonExample,
     phenomenon_examples,
 )
-from transformer_jax.evaluation.phenomena import is_right, score_phenomena
+from transformer_jax.evaluation.phenomenon_scores import is_right, score_phenomena
 
 STREET = "Das Tier überquerte die Straße nicht, weil sie zu breit war."
 PRONOUN = PhenomenonExample("…", STREET, ("weil", "sie"))

@@ -3,27 +3,27 @@
 import pytest
 
 from transformer_jax.errors import UserError
-from transformer_jax.evaluation import checks
+from transformer_jax.evaluation import suspicions
 
 
 def test_different_numbers_of_lines_are_named():
     with pytest.raises(UserError, match="2 hypothesis lines and 3 reference"):
-        checks.require_scorable(["a"] * 2, ["a"] * 3)
+        suspicions.require_scorable(["a"] * 2, ["a"] * 3)
 
 
 def test_another_number_of_source_lines_is_named_and_so_is_the_side():
     with pytest.raises(UserError, match="2 baseline lines and 3 source lines"):
-        checks.require_scorable(["a"] * 2, ["a"] * 2, ["a"] * 3, side="baseline")
+        suspicions.require_scorable(["a"] * 2, ["a"] * 2, ["a"] * 3, side="baseline")
 
 
 def test_no_lines_are_refused():
     with pytest.raises(UserError, match="nothing to score"):
-        checks.require_scorable([], [])
+        suspicions.require_scorable([], [])
 
 
 def test_one_string_is_not_a_sequence_of_lines():
     with pytest.raises(TypeError):
-        checks.require_scorable("ab", ["a", "b"])
+        suspicions.require_scorable("ab", ["a", "b"])
 
 
 @pytest.mark.parametrize("side", ["hypothesis", "reference"])
@@ -31,7 +31,7 @@ def test_split_compounds_are_refused_by_side_and_line(side):
     plain, split = ["a", "b"], ["a", "x ##AT##-##AT## y"]
     lines = (split, plain) if side == "hypothesis" else (plain, split)
     with pytest.raises(UserError, match=f"{side} holds ##AT## in line 2"):
-        checks.require_scorable(*lines)
+        suspicions.require_scorable(*lines)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_split_compounds_are_refused_by_side_and_line(side):
     ],
 )
 def test_suspicious_text_is_remarked_on(hypotheses, remark):
-    notes = checks.find_suspicions(
+    notes = suspicions.find_suspicions(
         hypotheses, ["Hund", "Ja!", "Nein!"], ["A dog", "Yes", "No"]
     )
     assert len(notes) == 1
@@ -58,10 +58,10 @@ def test_suspicious_text_is_remarked_on(hypotheses, remark):
 def test_plain_text_is_not_remarked_on():
     hypotheses = ["Mail an a@b.de.", "E = m · c², 3 < 5.", "Er lief . . .", "So ."]
     references = ["Mail an a@b.de!", "E = mc², 3 < 5.", "Er lief ...", "So."]
-    assert checks.find_suspicions(hypotheses, references) == ()
+    assert suspicions.find_suspicions(hypotheses, references) == ()
 
 
 def test_a_hundred_tokenised_lines_suffice_among_many():
     hypotheses = ["Ja ."] * 100 + ["Nein."] * 900
-    assert "100 lines" in checks.find_suspicions(hypotheses, ["Ja."] * 1000)[0]
-    assert not checks.find_suspicions(hypotheses[1:], ["Ja."] * 999)
+    assert "100 lines" in suspicions.find_suspicions(hypotheses, ["Ja."] * 1000)[0]
+    assert not suspicions.find_suspicions(hypotheses[1:], ["Ja."] * 999)

@@ -8,7 +8,7 @@ import pytest
 from transformer_jax.errors import UserError
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.transformer import Transformer, init_params
-from transformer_jax.visualization.attention import collect_attention
+from transformer_jax.visualization.attention_maps import collect_attention
 
 VOCABULARY = ["<pad>", "<s>", "</s>", "<unk>", "▁ein", "▁Hund", "chen", ".", "▁", "▁x"]
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from transformer_jax.decoding import search
-from transformer_jax.decoding import translate as translate_module
-from transformer_jax.decoding.translate import Translator, TranslatorSettings
+from transformer_jax.decoding import translator as translate_module
+from transformer_jax.decoding.translator import Translator, TranslatorSettings
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.transformer import Transformer, init_params
 

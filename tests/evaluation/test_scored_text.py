@@ -2,8 +2,8 @@
 
 import pytest
 
-from transformer_jax.evaluation import bleu, significance
-from transformer_jax.evaluation.test_sets import name_test_set
+from transformer_jax.evaluation import scores, significance
+from transformer_jax.evaluation.scored_text import name_test_set
 
 ENDE, ENFR = ("en", "de"), ("en", "fr")
 
@@ -57,10 +57,10 @@ def test_only_an_incomplete_set_has_a_note_which_gives_the_right_lengths():
 
 def test_the_name_is_printed_with_the_scores_and_kept_in_the_json():
     text = name_test_set("newstest2014.de", 2, ENDE)
-    scores = bleu.score(["Ja", "Nein"], ["Ja.", "Nein."], "de", test_set=text)
-    assert scores.as_dict()["test_set"] == "newstest2014 (incomplete)"
-    assert "sentences: 2, newstest2014 (incomplete)\n" in scores.table()
-    assert scores.notes == text.notes
+    found = scores.score(["Ja", "Nein"], ["Ja.", "Nein."], "de", test_set=text)
+    assert found.as_dict()["test_set"] == "newstest2014 (incomplete)"
+    assert "sentences: 2, newstest2014 (incomplete)\n" in found.table()
+    assert found.notes == text.notes
     comparison = significance.compare(
         ["Ja", "Nein"],
         ["Ja", "Na"],
@@ -76,5 +76,5 @@ def test_the_name_is_printed_with_the_scores_and_kept_in_the_json():
 
 def test_a_text_without_versions_is_printed_without_a_second_count():
     text = name_test_set("a/test.de", 1, ENDE)
-    table = bleu.score(["Ja"], ["Ja."], "de", test_set=text).table()
+    table = scores.score(["Ja"], ["Ja."], "de", test_set=text).table()
     assert "sentences: 1, test.de\n" in table
