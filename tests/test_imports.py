@@ -17,7 +17,8 @@ ALLOWED = {
     "sharding": {"errors", "data"},
     "decoding": {"models"},
     "training": {"errors", "files", "models", "data"},
-    "evaluation": {"errors", "models", "data"},
+    "evaluation": {"errors", "data"},
+    "costs": {"errors", "models"},
     "config": {"errors"},
     "runs": {
         "errors",
@@ -31,7 +32,7 @@ ALLOWED = {
         "config",
     },
     "visualization": {"errors", "data", "models"},
-    "reports": {"errors", "files", "models", "data", "evaluation", "runs"},
+    "reports": {"errors", "files", "models", "data", "costs", "runs"},
     "commands": {
         "errors",
         "data",

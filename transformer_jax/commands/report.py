@@ -8,7 +8,7 @@ import argparse
 
 from transformer_jax.commands.messages import command
 from transformer_jax.reports import (
-    accelerators,
+    accelerator_rates,
     card,
     cost,
     reproduce,
@@ -45,7 +45,7 @@ def _make(options: argparse.Namespace) -> Report:
     if options.name == "cost":
         return cost.make_report()
     if options.name == "accelerators":
-        return accelerators.make_report()
+        return accelerator_rates.make_report()
     return reproduce.make_report(options.workdirs)
 
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from transformer_jax.evaluation.accelerators import find_accelerator
+from transformer_jax.costs.accelerators import find_accelerator
 from transformer_jax.reports.render import Report, Row
 from transformer_jax.reports.table2 import paper_flops
 
@@ -13,7 +13,7 @@ class Machine:
 
     Attributes:
       row: what to call it.
-      accelerator: a name in `evaluation.accelerators`.
+      accelerator: a name in `costs.accelerators`.
       num_devices: how many.
       utilisation: share of the peak that the model's products are assumed to reach.
       dollars_per_device_hour: an assumed round price; prices move, look them up.

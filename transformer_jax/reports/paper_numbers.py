@@ -70,7 +70,7 @@ class PaperTraining:
     Attributes:
       seconds: wall-clock time.
       num_devices: how many.
-      accelerator: a name in `evaluation.accelerators`.
+      accelerator: a name in `costs.accelerators`.
     """
 
     seconds: float

@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from transformer_jax.evaluation.flops import attention_flops
+from transformer_jax.costs.flops import attention_flops
 from transformer_jax.models.attention import MultiHeadAttention
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.reports import paper_numbers

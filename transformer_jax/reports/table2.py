@@ -4,14 +4,14 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from transformer_jax.errors import UserError
-from transformer_jax.evaluation.accelerators import (
+from transformer_jax.costs.accelerators import (
     Accelerator,
     find_accelerator,
     recognise,
     sustained_flops,
 )
-from transformer_jax.evaluation.flops import training_flops
+from transformer_jax.costs.flops import training_flops
+from transformer_jax.errors import UserError
 from transformer_jax.reports import paper_numbers, sizes
 from transformer_jax.reports.render import Report, Row
 from transformer_jax.reports.runs import RunSummary, read_run

@@ -5,19 +5,19 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from transformer_jax.data.batch import Batch
-from transformer_jax.errors import UserError
-from transformer_jax.evaluation.accelerators import (
+from transformer_jax.costs.accelerators import (
     ACCELERATORS,
     find_accelerator,
     sustained_flops,
 )
-from transformer_jax.evaluation.flops import (
+from transformer_jax.costs.flops import (
     attention_flops,
     forward_flops,
     step_flops,
     training_flops,
 )
+from transformer_jax.data.batch import Batch
+from transformer_jax.errors import UserError
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.transformer import Transformer, init_params
 from transformer_jax.training.objectives import translation_objective

@@ -1,6 +1,6 @@
 import pytest
 
-from transformer_jax.evaluation.accelerators import (
+from transformer_jax.costs.accelerators import (
     ACCELERATORS,
     find_accelerator,
     recognise,

@@ -1,6 +1,6 @@
 """The rates that training costs are counted with, and where they come from."""
 
-from transformer_jax.evaluation.accelerators import ACCELERATORS, ASSUMED_UTILISATION
+from transformer_jax.costs.accelerators import ACCELERATORS, ASSUMED_UTILISATION
 from transformer_jax.reports.render import Report
 
 
