@@ -39,7 +39,7 @@ test-slow: $(INSTALLED)  ## Run the tests that take longer.
 
 docs: $(INSTALLED)  ## Write the reports on the paper's tables into docs/ again.
 	mkdir -p docs
-	for name in table2 table3 cost accelerators; do \
+	for name in table2 table3 cost accelerators fields; do \
 	  $(BIN)/python -m transformer_jax.reports $$name > docs/$$name.md || exit 1; done
 	$(BIN)/python -m transformer_jax.reports table1 --plot docs/table1.svg > docs/table1.md
 

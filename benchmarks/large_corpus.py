@@ -24,7 +24,7 @@ import numpy as np
 from transformer_jax.commands.messages import command
 from transformer_jax.data.batch_plan import BatchPlan
 from transformer_jax.data.batch_shapes import choose_shapes
-from transformer_jax.data.sources.text_files import TextFilePairs
+from transformer_jax.data.sources.text_files import TextFiles
 from transformer_jax.data.token_cache import build_token_cache
 from transformer_jax.data.tokenizer import Tokenizer, train_tokenizer
 from transformer_jax.runs.run_evaluation import read_pair
@@ -67,17 +67,16 @@ def _tokenise(options: argparse.Namespace, folder: pathlib.Path) -> np.ndarray:
         vocab_size=options.vocab_size,
     )
     tokenizer = Tokenizer(folder / "tokenizer.model")
-    source = TextFilePairs(paths[:1], paths[1:])
+    source = TextFiles(paths[:1], paths[1:])
     turns = []
     for turn in range(options.turns):
         start = time.process_time()
         cache = build_token_cache(
             source,
-            tokenizer,
-            tokenizer,
+            [tokenizer, tokenizer],
             folder / f"tokens{turn}",
             max_length=256,
-            num_workers=1,
+            num_threads=1,
         )
         turns.append(time.process_time() - start)
     bytes_per_second = num_bytes / sorted(turns)[len(turns) // 2]
@@ -89,7 +88,7 @@ def _tokenise(options: argparse.Namespace, folder: pathlib.Path) -> np.ndarray:
     for name, (num_pairs, total) in CORPORA.items():
         hours = total / bytes_per_second / 3600
         print(f"{name}: {num_pairs:,} pairs are tokenised in {hours:.2f} core hours")
-    return np.stack([cache.source_lengths, cache.target_lengths])
+    return cache.lengths
 
 
 def _join(sources: list[str], targets: list[str]) -> list[tuple[str, str]]:

@@ -23,7 +23,7 @@ from typing import Any
 
 from transformer_jax.commands.messages import command
 from transformer_jax.errors import UserError
-from transformer_jax.reports import sizes
+from transformer_jax.reports import row_models
 from transformer_jax.reports.paper_numbers import TABLE_3
 from transformer_jax.reports.render import Report, render
 from transformer_jax.reports.runs import RunSummary, read_run
@@ -175,7 +175,7 @@ def _summarise(
         "paper_row": row.paper_row,
         "paper_perplexity_change": round(paper.perplexity - paper_base.perplexity, 2),
         "paper_bleu_change": round(paper.bleu - paper_base.bleu, 1),
-        "computed_params": sizes.count_params(sizes.of_run(runs[0])),
+        "computed_params": row_models.num_params(row_models.of_run(runs[0])),
         "measured_seeds": len(runs),
     }
     for name in ("perplexity", "sacrebleu"):

@@ -22,7 +22,8 @@ import numpy as np
 from configs import multi30k_tiny
 from transformer_jax.data.batch import Batch
 from transformer_jax.models.configs import TransformerConfig
-from transformer_jax.models.transformer import Transformer, init_params
+from transformer_jax.models.parameters import init_params
+from transformer_jax.models.transformer import Transformer
 from transformer_jax.runs import components
 from transformer_jax.training.objectives import translation_objective
 from transformer_jax.training.state import create_state
@@ -63,7 +64,7 @@ def measure(num_steps: int) -> tuple[float, float]:
     model = Transformer(
         TransformerConfig(source_vocab_size=size, target_vocab_size=size, **fields)
     )
-    optimizer = components.build_optimizer(config.optimizer)
+    optimizer = components.build_optimizer(config)
     step = jax.jit(
         functools.partial(
             train_step,

@@ -32,9 +32,11 @@ def get_config() -> ml_collections.ConfigDict:
         schedule="cosine",
         warmup_steps=200,
         peak_learning_rate=4e-3,
-        decay_steps=1_200,
+        num_steps=1_200,
     )
     config.training.update(num_steps=1_200, log_every_steps=50)
-    config.evaluation.update(every_steps=300, beam_size=1)
-    config.checkpoints.update(every_steps=300, every_minutes=0.0, keep_weights=2)
+    config.evaluation.update(eval_every_steps=300, beam_size=1)
+    config.checkpoints.update(
+        save_every_steps=300, save_every_minutes=0.0, keep_params=2
+    )
     return config

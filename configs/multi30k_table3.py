@@ -35,9 +35,11 @@ def get_config() -> ml_collections.ConfigDict:
         schedule="cosine",
         warmup_steps=500,
         peak_learning_rate=2e-3,
-        decay_steps=3_000,
+        num_steps=3_000,
     )
     config.training.num_steps = 3_000
-    config.evaluation.every_steps = 3_000
-    config.checkpoints.update(every_steps=1_000, every_minutes=0.0, keep_weights=1)
+    config.evaluation.eval_every_steps = 3_000
+    config.checkpoints.update(
+        save_every_steps=1_000, save_every_minutes=0.0, keep_params=1
+    )
     return config

@@ -38,10 +38,12 @@ def get_config() -> ml_collections.ConfigDict:
         schedule="cosine",
         warmup_steps=500,
         peak_learning_rate=4e-3,
-        decay_steps=4_000,
+        num_steps=4_000,
     )
     config.training.update(num_steps=4_000, log_every_steps=50)
-    config.evaluation.update(every_steps=400, beam_size=1)
-    config.checkpoints.update(every_steps=200, every_minutes=0.0, keep_weights=10)
+    config.evaluation.update(eval_every_steps=400, beam_size=1)
+    config.checkpoints.update(
+        save_every_steps=200, save_every_minutes=0.0, keep_params=10
+    )
     config.decoding.update(beam_size=5, alpha=1.0, length_penalty="length")
     return config

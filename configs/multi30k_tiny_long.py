@@ -16,7 +16,7 @@ def get_config() -> ml_collections.ConfigDict:
     """
     config = multi30k_tiny.get_config()
     config.model.dropout_rate = 0.25
-    config.optimizer.decay_steps = 10_000
+    config.optimizer.num_steps = 10_000
     config.training.num_steps = 10_000
-    config.evaluation.every_steps = 500
+    config.evaluation.eval_every_steps = 500
     return config

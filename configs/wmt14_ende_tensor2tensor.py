@@ -54,7 +54,7 @@ def get_config() -> ml_collections.ConfigDict:
         # rsqrt_hidden_size (utils/learning_rate.py): 2 * min(1, n / 8000) *
         # max(n, 8000)^-0.5 * 512^-0.5, twice the paper's formula. In the older way of
         # v2 the same 2 is learning_rate=0.2 times 5000 times 0.002.
-        learning_rate_factor=2.0,
+        factor=2.0,
         # v2: learning_rate_warmup_steps.
         warmup_steps=8_000,
         # v3: optimizer_adam_beta2.

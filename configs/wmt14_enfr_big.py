@@ -27,5 +27,5 @@ def get_config() -> ml_collections.ConfigDict:
     )
     config.training.num_steps = 300_000
     # The last 20 are averaged (Section 6.1).
-    config.checkpoints.keep_weights = 20
+    config.checkpoints.keep_params = 20
     return config

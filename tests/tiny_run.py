@@ -40,10 +40,10 @@ def tiny_config(text: pathlib.Path, num_steps: int = 4) -> ml_collections.Config
     config.model.update(
         num_encoder_layers=1, num_decoder_layers=1, d_model=12, d_ff=20, num_heads=3
     )
-    config.optimizer.update(warmup_steps=2, learning_rate_factor=0.1)
+    config.optimizer.update(warmup_steps=2, factor=0.1)
     config.training.update(num_steps=num_steps, log_every_steps=1)
-    config.evaluation.update(every_steps=2, beam_size=1)
-    config.checkpoints.update(every_steps=2, every_minutes=0.0)
+    config.evaluation.update(eval_every_steps=2, beam_size=1)
+    config.checkpoints.update(save_every_steps=2, save_every_minutes=0.0)
     config.sharding.data = 1
     config.decoding.update(beam_size=2, max_extra_length=3, tokens_per_batch=512)
     return config

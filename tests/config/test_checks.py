@@ -28,7 +28,7 @@ def test_no_config_that_comes_with_the_package_is_warned_of(name, caplog):
         ("sharding.data", -3),
         ("data.tokens_per_batch", -5),
         ("training.patience", -1),
-        ("training.max_skipped_updates", 0),
+        ("training.max_skips", 0),
         ("training.label_smoothing", 1.0),
         ("optimizer.beta2", -0.1),
     ],
@@ -63,9 +63,9 @@ def test_a_batch_that_does_not_fit_the_papers_schedule_is_warned_of(
         {"data.tokens_per_batch": 12_500},
         {"data.tokens_per_batch": 50_000},
         {"data.tokens_per_batch": 8_000, "optimizer.schedule": "inverse_sqrt"},
-        {"data.tokens_per_batch": 8_000, "optimizer.learning_rate_factor": 0.5},
+        {"data.tokens_per_batch": 8_000, "optimizer.factor": 0.5},
         {"data.tokens_per_batch": 8_000, "optimizer.warmup_steps": 12_500},
-        {"data.tokens_per_batch": 200_000, "optimizer.learning_rate_factor": 2.0},
+        {"data.tokens_per_batch": 200_000, "optimizer.factor": 2.0},
     ],
     ids=str,
 )
@@ -77,7 +77,7 @@ def test_a_schedule_that_fits_or_was_fitted_to_its_batch_is_not(changes, caplog)
     "changes",
     [
         {"data.tokens_per_batch": 8_000, "optimizer.warmup_steps": 200},
-        {"data.tokens_per_batch": 8_000, "optimizer.learning_rate_factor": 2.0},
+        {"data.tokens_per_batch": 8_000, "optimizer.factor": 2.0},
         {"data.tokens_per_batch": 200_000, "optimizer.warmup_steps": 9_000},
     ],
     ids=str,
@@ -97,10 +97,10 @@ def test_a_schedule_that_does_not_end_with_the_training_is_warned_of(
     changes = {
         "optimizer.schedule": schedule,
         "optimizer.warmup_steps": 10,
-        "optimizer.decay_steps": 100,
+        "optimizer.num_steps": 100,
     }
     (message,) = _warnings(caplog, changes | {"training.num_steps": num_steps})
-    assert f"decay_steps=100, training at config.training.num_steps={num_steps}" in (
+    assert f"num_steps=100, training at config.training.num_steps={num_steps}" in (
         message
     )
     assert consequence in message

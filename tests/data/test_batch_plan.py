@@ -5,7 +5,7 @@ import pytest
 
 from transformer_jax.data.batch_plan import BatchPlan, PlannedBatch
 from transformer_jax.data.batch_shapes import BatchShape, choose_shapes
-from transformer_jax.data.sources.text_files import TextFilePairs
+from transformer_jax.data.sources.text_files import TextFiles
 from transformer_jax.data.token_cache import build_token_cache
 from transformer_jax.data.tokenizer import Tokenizer, sample_sentences, train_tokenizer
 
@@ -136,16 +136,15 @@ def test_multi30k_batches_are_real_tokens_for_the_most_part(
     text = test_data / "multi30k"
     if not text.is_dir():
         pytest.skip("needs outside data: there is no multi30k in its folder")
-    source = TextFilePairs([text / "train.en"], [text / "train.de"])
-    sentences = sample_sentences(source, len(source))
+    source = TextFiles([text / "train.en"], [text / "train.de"])
+    sentences = sample_sentences(source, 2 * len(source))
     train_tokenizer(sentences, tmp_path / "model", vocab_size=vocab_size)
     tokenizer = Tokenizer(tmp_path / "model")
     cache = build_token_cache(
-        source, tokenizer, tokenizer, tmp_path / "cache", max_length=256
+        source, [tokenizer, tokenizer], tmp_path / "cache", max_length=256
     )
     assert len(cache) == 29000
     for tokens_per_batch in (4096, 8192):
-        lengths = cache.source_lengths, cache.target_lengths
-        plan = _plan(*lengths, tokens_per_batch=tokens_per_batch)
+        plan = _plan(*cache.lengths, tokens_per_batch=tokens_per_batch)
         assert len(plan.shapes) <= 12
         assert min(plan.real_token_share()) >= 0.85

@@ -19,20 +19,20 @@ def _lengths(count, seed=0):
 
 
 @pytest.mark.parametrize("tokens_per_batch", [256, 1000, 25000])
-@pytest.mark.parametrize("max_shapes", [1, 5, 12])
+@pytest.mark.parametrize("max_batch_shapes", [1, 5, 12])
 @pytest.mark.parametrize("row_multiple", [1, 8, 12])
 def test_shapes_keep_to_the_budget_and_hold_the_longest(
-    tokens_per_batch, max_shapes, row_multiple
+    tokens_per_batch, max_batch_shapes, row_multiple
 ):
     source, target = _lengths(3000)
     shapes = choose_shapes(
         source,
         target,
         tokens_per_batch=tokens_per_batch,
-        max_shapes=max_shapes,
+        max_batch_shapes=max_batch_shapes,
         row_multiple=row_multiple,
     )
-    assert 1 <= len(shapes) <= max_shapes
+    assert 1 <= len(shapes) <= max_batch_shapes
     assert len(set(shapes)) == len(shapes)
     for rows, *lengths in shapes:
         assert rows % row_multiple == 0
@@ -65,7 +65,7 @@ def test_a_giant_sentence_does_not_pad_the_others():
 def test_two_clusters_get_shapes_that_are_long_on_one_side():
     source = np.repeat([10, 40, 40], 4000)
     target = np.repeat([40, 10, 40], 4000)
-    shapes = choose_shapes(source, target, tokens_per_batch=1000, max_shapes=3)
+    shapes = choose_shapes(source, target, tokens_per_batch=1000, max_batch_shapes=3)
     assert {shape[1:] for shape in shapes} == {(11, 41), (41, 11), (41, 41)}
 
 
@@ -124,8 +124,10 @@ def _best_of_all(shapes, counts):
     return best
 
 
-@pytest.mark.parametrize("field", ["tokens_per_batch", "max_shapes", "row_multiple"])
+@pytest.mark.parametrize(
+    "field", ["tokens_per_batch", "max_batch_shapes", "row_multiple"]
+)
 def test_numbers_below_one_make_no_shapes(field):
-    settings = {"tokens_per_batch": 100, "max_shapes": 2, "row_multiple": 4}
-    with pytest.raises(UserError, match="Give 1 or more of each"):
+    settings = {"tokens_per_batch": 100, "max_batch_shapes": 2, "row_multiple": 4}
+    with pytest.raises(UserError, match=f"{field}=0.*at least 1"):
         choose_shapes(*_lengths(10), **settings | {field: 0})

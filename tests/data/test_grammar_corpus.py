@@ -19,7 +19,7 @@ SPLITS = ("train", "validation", "test", "long")
 def pairs():
     sizes = (3000, 200, 300, 100)
     return {
-        split: list(GrammarPairs(split, size, seed=3).all_pairs())
+        split: list(GrammarPairs(split, size, seed=3).all_texts())
         for split, size in zip(SPLITS, sizes, strict=True)
     }
 

@@ -1,3 +1,4 @@
+import functools
 import itertools
 import subprocess
 import sys
@@ -6,13 +7,18 @@ import jax
 import numpy as np
 import pytest
 
-from transformer_jax.data.batch import SpecialIds
+from transformer_jax.data.batch import assemble
 from transformer_jax.data.batch_plan import BatchPlan, PlannedBatch
 from transformer_jax.data.batch_shapes import BatchShape, choose_shapes
-from transformer_jax.data.pipeline import assemble, evaluation_batches, make_batches
+from transformer_jax.data.pipeline import evaluation_batches, make_batches
 from transformer_jax.data.token_cache import build_token_cache
+from transformer_jax.data.tokenizer import SpecialIds
 
 SPECIALS = SpecialIds(pad=9, bos=1, eos=2)
+
+
+def _maker(cache):
+    return functools.partial(assemble, cache, specials=SPECIALS)
 
 
 class _Numbers:
@@ -45,7 +51,7 @@ def _make_cache(pairs, directory):
 
     tokenizer = _Numbers(())
     return build_token_cache(
-        Source(pairs), tokenizer, tokenizer, directory, max_length=99, shard_size=50
+        Source(pairs), [tokenizer, tokenizer], directory, max_length=99, shard_size=50
     )
 
 
@@ -61,8 +67,8 @@ def cache(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def plan(cache):
-    lengths = cache.source_lengths, cache.target_lengths
-    shapes = choose_shapes(*lengths, tokens_per_batch=300, max_shapes=5)
+    lengths = cache.lengths
+    shapes = choose_shapes(*lengths, tokens_per_batch=300, max_batch_shapes=5)
     return BatchPlan(*lengths, shapes, seed=0)
 
 
@@ -110,9 +116,7 @@ def test_a_packed_row_by_hand(tmp_path):
 
 
 def test_an_epoch_carries_the_tokens_of_every_pair_once(cache, plan):
-    batches = make_batches(
-        cache, plan, specials=SPECIALS, num_steps=plan.batches_per_epoch
-    )
+    batches = make_batches(_maker(cache), plan, num_steps=plan.batches_per_epoch)
     sources, targets, tokens = [], [], 0
     for batch in batches:
         sources += batch.source_tokens[batch.source_segments > 0].tolist()
@@ -122,7 +126,7 @@ def test_an_epoch_carries_the_tokens_of_every_pair_once(cache, plan):
     eos = [SPECIALS.eos] * len(cache)
     assert sorted(sources) == sorted(everything[0].tolist() + eos)
     assert sorted(targets) == sorted(everything[1].tolist() + eos)
-    assert tokens == cache.target_lengths.sum() + len(cache)
+    assert tokens == cache.lengths[1].sum() + len(cache)
 
 
 @pytest.mark.parametrize("num_threads", [0, 1, 3])
@@ -130,26 +134,26 @@ def test_threads_change_nothing_and_any_step_can_be_first(cache, plan, num_threa
     n = plan.batches_per_epoch
     for start in (0, 1, n - 2, 5 * n + 3):
         batches = make_batches(
-            cache, plan, specials=SPECIALS, start_step=start, num_threads=num_threads
+            _maker(cache), plan, start_step=start, num_threads=num_threads
         )
         for step, batch in zip(range(start, start + 5), batches, strict=False):
             _assert_equal(batch, assemble(cache, plan.batch(step), SPECIALS))
 
 
 def test_the_number_of_steps_is_kept(cache, plan):
-    batches = make_batches(cache, plan, specials=SPECIALS, start_step=7, num_steps=3)
+    batches = make_batches(_maker(cache), plan, start_step=7, num_steps=3)
     assert len(list(batches)) == 3
-    endless = make_batches(cache, plan, specials=SPECIALS)
+    endless = make_batches(_maker(cache), plan)
     assert len(list(itertools.islice(endless, 100))) == 100
 
 
 def test_evaluation_sees_every_pair_once_in_the_planned_shapes(cache, plan):
-    batches = list(evaluation_batches(cache, plan, specials=SPECIALS))
+    batches = list(evaluation_batches(_maker(cache), plan))
     shapes = {(*b.source_tokens.shape, b.target_tokens.shape[1]) for b in batches}
     assert shapes <= set(plan.shapes)
     firsts = [b.target_tokens[b.loss_weights[:, 0] > 0, 0] for b in batches]
     assert sorted(np.concatenate(firsts)) == list(range(1000, 1333))
-    again = evaluation_batches(cache, plan, specials=SPECIALS)
+    again = evaluation_batches(_maker(cache), plan)
     for first, second in zip(batches, again, strict=True):
         _assert_equal(first, second)
 
@@ -157,15 +161,18 @@ def test_evaluation_sees_every_pair_once_in_the_planned_shapes(cache, plan):
 def test_grain_reads_ahead_in_a_program_without_absl_flags(cache):
     """Grain's own flags are not parsed outside `absl.app.run`."""
     program = f"""
-from transformer_jax.data.batch import SpecialIds
+import functools
+from transformer_jax.data.batch import assemble
 from transformer_jax.data.batch_plan import BatchPlan
 from transformer_jax.data.batch_shapes import choose_shapes
 from transformer_jax.data.pipeline import make_batches
 from transformer_jax.data.token_cache import TokenCache
+from transformer_jax.data.tokenizer import SpecialIds
 cache = TokenCache({str(cache.directory)!r})
-lengths = cache.source_lengths, cache.target_lengths
+lengths = cache.lengths
 plan = BatchPlan(*lengths, choose_shapes(*lengths, tokens_per_batch=99), seed=0)
-print(len(list(make_batches(cache, plan, specials=SpecialIds(0, 1, 2), num_steps=4))))
+make_batch = functools.partial(assemble, cache, specials=SpecialIds(0, 1, 2))
+print(len(list(make_batches(make_batch, plan, num_steps=4))))
 """
     run = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False

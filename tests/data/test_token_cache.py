@@ -51,11 +51,11 @@ def _random_pairs(count):
 def _build(source, directory, tokenizer=None, **settings):
     tokenizer = tokenizer or Numbers()
     settings = dict(max_length=100, shard_size=10) | settings
-    return build_token_cache(source, tokenizer, tokenizer, directory, **settings)
+    return build_token_cache(source, [tokenizer, tokenizer], directory, **settings)
 
 
 def _contents(cache):
-    pairs = [cache.pair(i) for i in range(len(cache))]
+    pairs = [cache.gather(np.array([i])) for i in range(len(cache))]
     return [(source.tolist(), target.tolist()) for source, target in pairs]
 
 
@@ -69,9 +69,9 @@ def test_the_cache_gives_back_every_pair(tmp_path, shard_size, vocab_size, dtype
     built = _build(Pairs(pairs), tmp_path, tokenizer, shard_size=shard_size)
     for cache in (built, TokenCache(tmp_path)):
         assert _contents(cache) == [(list(s), list(t)) for s, t in pairs]
-        assert cache.source_lengths.tolist() == [len(s) for s, _ in pairs]
-        assert cache.target_lengths.tolist() == [len(t) for _, t in pairs]
-        assert cache.source_lengths.dtype == np.int32
+        assert cache.lengths[0].tolist() == [len(s) for s, _ in pairs]
+        assert cache.lengths[1].tolist() == [len(t) for _, t in pairs]
+        assert cache.lengths.dtype == np.int32
         assert cache.manifest["dtype"] == dtype
         assert len(cache) == cache.manifest["num_pairs"] == 43
 
@@ -185,7 +185,7 @@ def test_text_tokenizers_and_settings_all_change_the_key():
     def key(pairs=(((4,), (5,)),), source="a", target="b", **settings):
         settings = dict(max_length=9) | settings
         tokenizers = Numbers(source), Numbers(target)
-        return cache_key(Pairs(pairs), *tokenizers, **settings)
+        return cache_key(Pairs(pairs), tokenizers, **settings)
 
     keys = [
         key(),
@@ -222,5 +222,5 @@ def test_the_manifest_records_what_made_the_cache(tmp_path):
         "max_length_ratio": 3.0,
         "shard_size": 10,
     }
-    assert manifest["source_tokenizer"] == manifest["target_tokenizer"] == "numbers"
+    assert manifest["tokenizers"] == ["numbers", "numbers"]
     assert manifest["format_version"] == 1

@@ -8,7 +8,8 @@ from transformer_jax.decoding import search
 from transformer_jax.decoding import translator as translate_module
 from transformer_jax.decoding.translator import Translator, TranslatorSettings
 from transformer_jax.models.configs import TransformerConfig
-from transformer_jax.models.transformer import Transformer, init_params
+from transformer_jax.models.parameters import init_params
+from transformer_jax.models.transformer import Transformer
 
 
 class LetterTokenizer:

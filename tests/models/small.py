@@ -5,7 +5,8 @@ import jax
 import numpy as np
 
 from transformer_jax.models.configs import TransformerConfig
-from transformer_jax.models.transformer import Transformer, init_params
+from transformer_jax.models.parameters import init_params
+from transformer_jax.models.transformer import Transformer
 
 VOCAB_SIZE = 31
 

@@ -4,7 +4,8 @@ import pytest
 
 from transformer_jax.errors import UserError
 from transformer_jax.models.configs import TransformerConfig
-from transformer_jax.models.transformer import Transformer, init_params
+from transformer_jax.models.parameters import param_shapes
+from transformer_jax.models.transformer import Transformer
 
 BIG = {"d_model": 1024, "d_ff": 4096, "num_heads": 16}
 
@@ -16,7 +17,7 @@ def _config(**changes):
 
 def _count(**changes):
     model = Transformer(_config(**changes))
-    params = jax.eval_shape(lambda: init_params(model, jax.random.key(0)))
+    params = param_shapes(model)
     return sum(leaf.size for leaf in jax.tree.leaves(params))
 
 
@@ -84,9 +85,9 @@ def test_the_vocabulary_is_padded_up_to_a_multiple():
         ({"num_heads": 7, "d_k": 5}, "num_heads=7 does not divide"),
         ({"d_model": 511, "num_heads": 7}, "d_model=511 is odd.*learned"),
         ({"source_vocab_size": 32000}, "one vocabulary.*32000.*37000.*target"),
-        ({"d_ff": 0}, "d_ff=0 must be at least 1"),
+        ({"d_ff": 0}, "d_ff=0: expected at least 1"),
         ({"num_encoder_layers": -1}, "num_encoder_layers=-1"),
-        ({"dropout_rate": 1.0}, "dropout_rate=1.0 must be at least 0 and below 1"),
+        ({"dropout_rate": 1.0}, "dropout_rate=1.0: expected at least 0 and below 1"),
         ({"attention_dropout_rate": -0.1}, "attention_dropout_rate=-0.1"),
         ({"norm_epsilon": 0.0}, "norm_epsilon=0.0"),
         ({"activation": "tanh"}, "activation='tanh'.*relu, gelu, swish"),

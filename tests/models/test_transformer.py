@@ -9,7 +9,8 @@ from tests.reference.transformer import transformer as reference
 from transformer_jax.models import MODELS
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.dropout import DropoutBits, dropout_bits
-from transformer_jax.models.transformer import Transformer, init_params, param_axes
+from transformer_jax.models.parameters import init_params, param_axes, param_shapes
+from transformer_jax.models.transformer import Transformer
 
 OPTIONS = [
     {},
@@ -162,7 +163,7 @@ def test_bfloat16_stays_near_float32_with_float32_logits():
     np.testing.assert_allclose(logits, small.run(model, params, batch), atol=0.15)
     source = {name: batch[name] for name in ("source_tokens", "source_segments")}
     assert small.run(half, params, source, "encode").dtype == jnp.bfloat16
-    init = jax.eval_shape(lambda: init_params(half, jax.random.key(0)))
+    init = param_shapes(half)
     assert {leaf.dtype for leaf in jax.tree.leaves(init)} == {np.dtype("float32")}
 
 
@@ -270,7 +271,7 @@ def test_params_are_plain_float32_arrays_and_depend_on_the_key_alone():
 @pytest.mark.parametrize("changes", OPTIONS, ids=str)
 def test_every_axis_of_every_parameter_has_a_name(changes):
     model = Transformer(small.config(**changes))
-    params = jax.eval_shape(lambda: init_params(model, jax.random.key(0)))
+    params = param_shapes(model)
     axes = param_axes(model)
     assert jax.tree.structure(params) == jax.tree.structure(axes)
     jax.tree.map(lambda leaf, names: _check_names(leaf.shape, names), params, axes)

@@ -14,7 +14,7 @@ def write_run(root, text, **data):
     config = tiny_config(write_text(text))
     config.data.update(data)
     directory = RunDirectory(root)
-    directory.claim(config)
+    directory.claim(config, ("source", "target"))
     directory.check_data({"train": "abc", "tokenizer": "def"})
     train_tokenizer(
         iter(read_lines(text / "train.en") + read_lines(text / "train.de")),

@@ -2,7 +2,7 @@ import pathlib
 
 import pytest
 
-from transformer_jax.reports import accelerator_rates, cost, table2, table3
+from transformer_jax.reports import accelerator_rates, cost, field_list, table2, table3
 from transformer_jax.reports.render import render
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
@@ -15,6 +15,7 @@ DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
         ("table3", table3),
         ("cost", cost),
         ("accelerators", accelerator_rates),
+        ("fields", field_list),
     ],
 )
 def test_the_reports_in_docs_are_as_make_docs_writes_them(name, report):

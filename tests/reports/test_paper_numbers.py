@@ -34,7 +34,7 @@ def test_every_run_of_table_2_is_a_config(name):
     assert config.data.vocab_size == {"ende": 37_000, "enfr": 32_000}[pair]
     assert config.data.target_language == {"ende": "de", "enfr": "fr"}[pair]
     assert config.model.dropout_rate == (0.3 if name == "ende_big" else 0.1)
-    assert config.checkpoints.keep_weights == {"base": 5, "big": 20}[size]
+    assert config.checkpoints.keep_params == {"base": 5, "big": 20}[size]
     assert config.model.dtype == "bfloat16"
 
 
@@ -45,7 +45,7 @@ def test_the_tensor2tensor_recipe_differs_where_it_says():
     assert config.model.attention_dropout_rate == 0.1
     assert config.model.feed_forward_dropout_rate == 0.1
     assert config.model.sinusoid_layout == "tensor2tensor"
-    assert config.optimizer.learning_rate_factor == 2.0
+    assert config.optimizer.factor == 2.0
     assert config.optimizer.warmup_steps == 8_000
     assert config.optimizer.beta2 == 0.997
     assert config.optimizer.beta1 == paper.optimizer.beta1

@@ -8,7 +8,15 @@ from configs import wmt14_ende_base as paper_recipe
 from configs import wmt14_ende_tensor2tensor as tensor2tensor
 from tests.reports.a_run import write_run
 from transformer_jax.errors import UserError
-from transformer_jax.reports import card, cost, reproduce, table1, table2, table3
+from transformer_jax.reports import (
+    card,
+    cost,
+    reproduce,
+    row_models,
+    table1,
+    table2,
+    table3,
+)
 from transformer_jax.reports.paper_numbers import TABLE_3
 from transformer_jax.reports.runs import read_run
 
@@ -107,7 +115,7 @@ def test_table_1_measures_self_attention(monkeypatch):
 
 def test_the_cost_is_operations_over_rate():
     row = _rows(cost.make_report())["TPU v5e-8"]
-    seconds = table2.paper_flops("base") / (8 * 197e12 * row["assumed_utilisation"])
+    seconds = row_models.paper_flops("base") / (8 * 197e12 * row["assumed_utilisation"])
     assert row["computed_hours"] == pytest.approx(seconds / 3600, abs=0.01)
 
 
@@ -116,7 +124,7 @@ def test_conditions_are_met_or_not_or_unknown(run):
     assert rows["a_heads_1: beam"]["is_met"]
     assert rows["a_heads_1: alpha"]["is_met"] is False
     assert rows["a_heads_1: averaged checkpoints"]["measured_value"] == 1
-    assert rows["a_heads_1: vocabulary"]["is_met"] is False
+    assert rows["a_heads_1: data.vocab_size"]["is_met"] is False
     assert rows["a_heads_1: test set"]["is_met"]
     assert rows["a_heads_1: tokenised score"]["is_met"]
 
@@ -130,14 +138,14 @@ def test_tensor2tensors_recipe_is_told_from_the_papers_in_every_field(tmp_path):
         rows = reproduce.make_report([directory.root]).rows
         unmet.append({row["row"] for row in rows if row["is_met"] is False})
     assert {row.removeprefix("run: ") for row in unmet[1] - unmet[0]} == {
-        "norm position",
-        "attention dropout rate",
-        "feed forward dropout rate",
-        "sinusoid layout",
-        "learning rate factor",
-        "warmup steps",
-        "beta2",
-        "label smoothing formula",
+        "model.norm_position",
+        "model.attention_dropout_rate",
+        "model.feed_forward_dropout_rate",
+        "model.sinusoid_layout",
+        "optimizer.factor",
+        "optimizer.warmup_steps",
+        "optimizer.beta2",
+        "training.label_smoothing_formula",
     }
 
 

@@ -76,10 +76,10 @@ def test_devices_and_micro_batches_leave_the_loss_curve_alone(text, tmp_path):
             schedule="constant",
             warmup_steps=0,
             peak_learning_rate=1e-3,
-            learning_rate_factor=1.0,
+            factor=1.0,
         )
-        config.evaluation.every_steps = 0
-        config.checkpoints.every_steps = 0
+        config.evaluation.eval_every_steps = 0
+        config.checkpoints.save_every_steps = 0
         config.sharding.data = num_devices
         config.training.num_micro_batches = num_micro_batches
         return _losses(config, tmp_path / f"{num_devices}_{num_micro_batches}")
@@ -143,7 +143,7 @@ def test_fields_that_leave_the_result_alone_may_change(text, run, tmp_path, capl
     caplog.set_level("INFO", logger="transformer_jax")
     workdir = shutil.copytree(run, tmp_path / "run")
     config = tiny_config(text, num_steps=5)
-    config.checkpoints.every_steps = 1
+    config.checkpoints.save_every_steps = 1
     config.training.num_micro_batches = 2
     experiment.train(config, workdir)
     assert "config.training.num_steps: 4 before, 5 now" in caplog.text
@@ -208,7 +208,7 @@ def test_training_can_start_from_the_weights_of_another_run(text, run, tmp_path)
     config = tiny_config(text, num_steps=1)
     source = shutil.copytree(run, tmp_path / "source")
     config.training.init_from = str(source)
-    config.optimizer.learning_rate_factor = 0.0
+    config.optimizer.factor = 0.0
     experiment.train(config, tmp_path / "run")
     # To go on, the run that it began from is not needed.
     shutil.rmtree(source)
@@ -288,20 +288,20 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(text, run, tmp_path, c
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"model.name": "transfomer"}, "not a model"),
+        ({"model.name": "transfomer"}, "Did you mean transformer"),
         ({"model.num_heads": 5}, "d_k"),
-        ({"data.source": "web"}, "not a source"),
+        ({"data.source": "web"}, "expected one of files"),
         ({"data.vocab_size": 30_000}, "30000"),
         ({"data.train_source": "train.fr"}, "no file"),
-        ({"data.train_source": ""}, "config.data.train_source is empty"),
+        ({"data.train_source": ""}, "train_source is empty"),
         ({"optimizer.schedule": "cosinus"}, "schedule"),
         ({"sharding.data": 9}, "there are 8 devices"),
         ({"sharding.data": 3}, "config.data.row_multiple=8 cannot be split over 3"),
         ({"training.num_micro_batches": 16}, "cannot be split over 1 devices"),
         ({"training.label_smoothing": 1.0}, "below 1"),
         ({"training.label_smoothing_formula": "other"}, "uniform, others"),
-        ({"model.dtype": "bf16"}, "float32 or bfloat16"),
-        ({"model.positions": "learned", "model.max_positions": 8}, "max_positions=8"),
+        ({"model.dtype": "bf16"}, "one of float32, bfloat16"),
+        ({"model.positions": "learned", "model.max_positions": 8}, "room for 8 pieces"),
         ({"data.target_language": "ja"}, "japanese"),
     ],
 )
@@ -313,3 +313,31 @@ def test_a_config_that_cannot_work_says_what_to_change(
         config.update_from_flattened_dict({name: value})
     with pytest.raises(UserError, match=message):
         experiment.train(config, tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"model.dropout_rate": 1.5},
+        {"model.num_heads": 0},
+        {"model.num_heads": 5},
+        {"model.dtype": "float16"},
+        {"model.positions": "learned", "model.max_positions": 8},
+        {"optimizer.schedule": "cos"},
+        {"optimizer.schedule": "cosine", "optimizer.num_steps": 2},
+        {"optimizer.warmup_steps": 0},
+        {"optimizer.clip_norm": float("nan")},
+        {"decoding.length_penalty": "gmnt"},
+        {"data.normalizer": "nfc"},
+        {"data.target_language": "german"},
+        {"data.max_length": 1},
+    ],
+    ids=str,
+)
+def test_what_needs_no_text_is_checked_before_anything_is_written(tmp_path, changes):
+    config = tiny_config(tmp_path / "no_text")
+    config.update_from_flattened_dict(changes)
+    section = next(iter(changes)).partition(".")[0]
+    with pytest.raises(UserError, match=f"config.{section}"):
+        experiment.train(config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()

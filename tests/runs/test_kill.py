@@ -25,7 +25,7 @@ from transformer_jax.runs import experiment
 from transformer_jax.commands.messages import command
 with command("train"):
     config = tiny_config(pathlib.Path(sys.argv[1]), num_steps=int(sys.argv[3]))
-    config.evaluation.every_steps = 10
+    config.evaluation.eval_every_steps = 10
     experiment.train(config, sys.argv[2])
 """
 

@@ -20,7 +20,7 @@ def test_a_run_trains_on_what_tfds_prepared_without_tensorflow(
     tmp_path, monkeypatch, caplog
 ):
     caplog.set_level(logging.INFO, "transformer_jax")
-    english, german = zip(*GrammarPairs("train", 60, seed=5).all_pairs(), strict=True)
+    english, german = zip(*GrammarPairs("train", 60, seed=5).all_texts(), strict=True)
     changes = {"europarl": ([*german, "  "], [*english, "Nothing to say."])}
     data_set = prepare_wmt14(tmp_path, "de", changes)
     monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path / "data"))

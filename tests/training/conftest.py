@@ -4,7 +4,8 @@ import jax
 import pytest
 
 from transformer_jax.models.configs import TransformerConfig
-from transformer_jax.models.transformer import Transformer, init_params
+from transformer_jax.models.parameters import init_params
+from transformer_jax.models.transformer import Transformer
 
 
 @pytest.fixture(scope="session")

@@ -22,12 +22,16 @@ from tests.training.toy import (
 from transformer_jax.errors import UserError
 from transformer_jax.training.checkpoints import CheckpointStore
 from transformer_jax.training.loop import LoopSettings, Procedure, train
-from transformer_jax.training.metrics import JsonLinesWriter, MetricWriter
+from transformer_jax.training.writers import JsonLinesWriter, MetricWriter
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RNG = jax.random.key(5)
 SETTINGS = LoopSettings(
-    num_steps=20, log_every_steps=5, eval_every_steps=4, save_every_steps=6
+    num_steps=20,
+    score_name="sacrebleu",
+    log_every_steps=5,
+    eval_every_steps=4,
+    save_every_steps=6,
 )
 
 
@@ -68,7 +72,7 @@ def run(folder, step, *, evaluate=None, writers=None, settings=SETTINGS, batches
             rng,
             Procedure(step, batches or batches_from, SCHEDULE, evaluate),
             store=store,
-            writers=writers or Recorder(),
+            writers=[writers or Recorder()],
             settings=settings,
             metadata=metadata,
         )
@@ -113,14 +117,14 @@ def test_the_reports_of_a_run_that_was_broken_off_count_each_token_once(tmp_path
                 raise InterruptedError
             yield batch
 
-    def count(batches, start_step):
-        writer = JsonLinesWriter(tmp_path / "metrics.jsonl", start_step)
+    def count(batches):
+        writer = JsonLinesWriter(tmp_path / "metrics.jsonl")
         run(tmp_path, step, writers=writer, batches=batches)
 
     # Saved after step 12, reported after steps 10 and 12.
     with pytest.raises(InterruptedError):
-        count(broken_off, start_step=0)
-    count(batches_from, start_step=12)
+        count(broken_off)
+    count(batches_from)
     lines = (tmp_path / "metrics.jsonl").read_text().splitlines()
     counted = sum(json.loads(line)["train/target_tokens"] for line in lines)
     assert counted == 20 * make_batch(0).loss_weights.sum()
@@ -179,7 +183,9 @@ def test_evaluations_before_the_first_score_cost_no_patience(tmp_path, step):
 
 
 def test_saves_by_the_clock_need_no_steps(tmp_path, step):
-    settings = LoopSettings(num_steps=3, save_every_seconds=0.0)
+    settings = LoopSettings(
+        num_steps=3, score_name="sacrebleu", save_every_minutes=1e-9
+    )
     _, _, store = run(tmp_path, step, settings=settings)
     assert store.params_steps() == [1, 2, 3]
 

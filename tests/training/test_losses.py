@@ -23,7 +23,7 @@ def loss_of(logits, truth=TRUTH, weights=ONE, **options):
     ("formula", "expected"), [("uniform", 0.590190), ("others", 0.640190)]
 )
 def test_each_formula_gives_its_value_worked_out_by_hand(formula, expected):
-    loss, nll, weight = loss_of(LOGITS, formula=formula)
+    loss, nll, weight = loss_of(LOGITS, label_smoothing_formula=formula)
     np.testing.assert_allclose(loss, expected, atol=1e-6)
     np.testing.assert_allclose(nll, 0.440190, atol=1e-6)
     assert weight == 1
@@ -64,7 +64,11 @@ def test_loss_and_gradient_are_those_of_the_written_out_targets(formula):
         return -jnp.sum(jnp.asarray(targets) * log_probs * weights[..., None])
 
     def actual(logits):
-        options = {"label_smoothing": 0.2, "vocab_size": 7, "formula": formula}
+        options = {
+            "label_smoothing": 0.2,
+            "vocab_size": 7,
+            "label_smoothing_formula": formula,
+        }
         return loss_of(logits, truth, weights, **options)[0]
 
     np.testing.assert_allclose(actual(logits), expected(logits), rtol=1e-6)
@@ -101,4 +105,4 @@ def test_the_loss_is_float32_for_bfloat16_logits():
 
 def test_an_unknown_formula_is_refused():
     with pytest.raises(ValueError, match="'pad'"):
-        loss_of(LOGITS, formula="pad")
+        loss_of(LOGITS, label_smoothing_formula="pad")

@@ -25,10 +25,10 @@ def test_sums_count_what_a_loop_over_the_tokens_counts(tiny_model):
         nll -= log_probs[truth]
         smoothed -= 0.9 * log_probs[truth] + 0.1 * log_probs.mean()
         correct += log_probs.argmax() == truth
-    np.testing.assert_allclose(sums["nll"], nll, rtol=1e-5)
+    np.testing.assert_allclose(sums["nll"].total, nll, rtol=1e-5)
     np.testing.assert_allclose(loss, smoothed, rtol=1e-5)
-    assert sums["correct"] == correct
+    assert sums["accuracy"].total == correct
     # Seven rows of 1 to 7 real target and 5 source tokens, and one of padding.
     assert weight == sums["target_tokens"] == 28
     assert sums["source_tokens"] == 35
-    assert sums["positions"] == 8 * (5 + 7)
+    assert sums["padding_share"] == (8 * (5 + 7) - 35 - 28, 8 * (5 + 7))

@@ -8,6 +8,7 @@ import pytest
 
 from tests.training.toy import assert_same, make_batch, make_state, make_step, toy_loss
 from transformer_jax.errors import UserError
+from transformer_jax.evaluation.means import Ratio
 from transformer_jax.models.dropout import dropout_bits
 from transformer_jax.sharding.mesh import make_mesh, replicated, shard_batch
 from transformer_jax.training.objectives import translation_objective
@@ -96,13 +97,13 @@ def test_a_loss_of_9_over_3_tokens_and_1_over_1_token_is_2_5(num_devices):
     def loss_fn(params, batch, bits):
         loss_sum = jnp.sum(params["factor"] * per_token * batch.loss_weights)
         weight_sum = jnp.sum(batch.loss_weights)
-        return loss_sum, (weight_sum, {"loss": loss_sum, "target_tokens": weight_sum})
+        return loss_sum, (weight_sum, {"loss": Ratio(loss_sum, weight_sum)})
 
     mesh = make_mesh(jax.devices()[:num_devices])
     compute = jax.jit(functools.partial(gradients, loss_fn=loss_fn))
     params = jax.device_put({"factor": jnp.ones((1, 1))}, replicated(mesh))
     grads, sums = compute(params, shard_batch(batch, mesh), dropout_bits(RNG, 2))
-    assert sums["loss"] / sums["target_tokens"] == 2.5
+    assert sums["loss"].total / sums["loss"].weight == 2.5
     assert grads["factor"] == 2.5
 
 
@@ -121,7 +122,7 @@ def test_a_step_moves_against_the_gradient_by_the_scheduled_rate():
         after.params["shift"], -0.01 * jnp.sign(grads["shift"]), rtol=1e-5
     )
     assert (int(after.step), int(after.num_skipped)) == (1, 0)
-    assert (sums["steps"], sums["skipped"]) == (1, 0)
+    assert (sums["gradient_norm"].weight, sums["skipped"]) == (1, 0)
 
 
 def test_the_schedule_reads_the_states_step_not_adams_counter():
@@ -142,7 +143,7 @@ def test_each_step_has_dropout_of_its_own_and_repeats_it():
         state = make_state()
         for _ in range(3):
             state, sums = step(state, make_batch(), rng)
-            yield float(sums["loss"])
+            yield float(sums["loss"].total)
 
     first = list(losses(RNG))
     assert len(set(first)) == 3
@@ -165,7 +166,7 @@ def test_a_gradient_that_is_not_finite_changes_step_and_count_alone(bad):
     )
     assert_same(after, expected)
     assert sums["skipped"] == 1
-    assert all(np.isfinite(total) for total in sums.values())
+    assert all(np.isfinite(total) for total in jax.tree.leaves(sums))
 
 
 def test_a_batch_of_padding_alone_gives_no_gradient():
@@ -190,4 +191,4 @@ def test_the_average_of_the_weights_lags_behind_them_by_hand():
 def test_evaluation_has_no_dropout():
     batch, params = make_batch(), make_state().params
     sums = eval_step(params, batch, loss_fn=toy_loss)
-    assert sums["loss"] == toy_loss(params, batch, None)[0]
+    assert sums["loss"].total == toy_loss(params, batch, None)[0]

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from transformer_jax.data.batch import Batch
+from transformer_jax.evaluation.means import Ratio
 from transformer_jax.training.optimizer import constant, make_optimizer
 from transformer_jax.training.state import TrainState, create_state
 from transformer_jax.training.step import train_step
@@ -62,17 +63,13 @@ def toy_loss(params: Any, batch: Batch, bits: Any) -> Any:
     error = (guess - batch.target_tokens / 10) ** 2 * batch.loss_weights
     loss_sum, weight_sum = jnp.sum(error), jnp.sum(batch.loss_weights)
     sums = {
-        "loss": loss_sum,
-        "nll": loss_sum,
-        "correct": weight_sum,
-        "source_tokens": weight_sum,
+        "loss": Ratio(loss_sum, weight_sum),
         "target_tokens": weight_sum,
-        "positions": 2 * weight_sum,
     }
     return loss_sum, (weight_sum, sums)
 
 
-OPTIMIZER = make_optimizer()
+OPTIMIZER = make_optimizer(beta1=0.9, beta2=0.98, epsilon=1e-9)
 SCHEDULE = constant(0.01)
 
 

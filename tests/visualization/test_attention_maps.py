@@ -7,7 +7,8 @@ import pytest
 
 from transformer_jax.errors import UserError
 from transformer_jax.models.configs import TransformerConfig
-from transformer_jax.models.transformer import Transformer, init_params
+from transformer_jax.models.parameters import param_shapes
+from transformer_jax.models.transformer import Transformer
 from transformer_jax.visualization.attention_maps import collect_attention
 
 VOCABULARY = ["<pad>", "<s>", "</s>", "<unk>", "▁ein", "▁Hund", "chen", ".", "▁", "▁x"]
@@ -43,7 +44,7 @@ def model():
 
 @pytest.fixture(scope="module")
 def maps(model):
-    shapes = jax.eval_shape(lambda: init_params(model, jax.random.key(0)))
+    shapes = param_shapes(model)
     rng = np.random.default_rng(0)
     params = jax.tree.map(lambda s: rng.standard_normal(s.shape, np.float32), shapes)
     tokenizer = WordTokenizer()

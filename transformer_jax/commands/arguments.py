@@ -2,7 +2,9 @@
 
 import argparse
 import re
-from typing import Any
+from typing import Any, get_args
+
+from transformer_jax.decoding.search import LengthPenalty
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +31,7 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--beam_size", "--beam-size", type=int)
     parser.add_argument("--alpha", type=float, help="exponent of the length penalty")
     parser.add_argument(
-        "--length_penalty", "--length-penalty", choices=["gnmt", "length"]
+        "--length_penalty", "--length-penalty", choices=get_args(LengthPenalty)
     )
 
 

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Sequence
 from typing import NoReturn
 
 import ml_collections
@@ -9,7 +10,12 @@ from absl import app, flags
 from ml_collections import config_flags
 
 from transformer_jax.commands.messages import EXIT_USAGE
+from transformer_jax.config.names import nearest_field
+from transformer_jax.config.tree import all_paths
+from transformer_jax.config.versions import RENAMED
 from transformer_jax.errors import UserError
+
+_ALL_FIELDS = "docs/fields.md lists them all."
 
 _CONFIG = config_flags.DEFINE_config_file(
     "config", None, "A file of configs/, and --config.FIELD=VALUE for single fields."
@@ -37,7 +43,7 @@ def parse_config(program: str, usage: str) -> ml_collections.ConfigDict:
     except flags.Error as error:
         _exit_with_usage(program, str(error), usage)
     except (AttributeError, KeyError) as error:
-        raise UserError(_explain_field(error)) from error
+        raise UserError(_explain_field(error, sys.argv[1:])) from error
     except OSError as error:
         raise UserError(
             f"--config={flags.FLAGS['config'].value} cannot be loaded. Give one of the "
@@ -54,14 +60,23 @@ def _exit_with_usage(program: str, message: str, usage: str) -> NoReturn:
     sys.exit(EXIT_USAGE)
 
 
-def _explain_field(error: Exception) -> str:
-    """Shorten a locked config's message to the field and the nearest one."""
+def _explain_field(error: Exception, arguments: Sequence[str]) -> str:
+    """Say which field there is not, and which was meant.
+
+    Args:
+      error: of a locked config; it names the last part of the field alone.
+      arguments: of the command line, which has the whole of it if it was given there.
+    """
     text = str(error.args[0]) if error.args else str(error)
-    field = re.match(r"\W*(?:Key \")?(\w+)", text)
-    nearest = re.search(r'Did you mean "([^"]+)"', text)
-    hint = (
-        f"Did you mean {nearest[1]}?"
-        if nearest
-        else "Its fields are in transformer_jax/config/."
-    )
-    return f"the config has no field {field[1] if field else text}. {hint}"
+    found = re.match(r"\W*(?:Key \")?(\w+)", text)
+    name = found[1] if found else text
+    known = list(all_paths())
+    given = (argument.lstrip("-").partition("=")[0] for argument in arguments)
+    paths = [path.removeprefix("config.") for path in given if "config." in path]
+    path = next((path for path in paths if path not in known), name)
+    for old, new in RENAMED.items():
+        if path in (old, old.rpartition(".")[2]):
+            return f"the config has no field {path}; it is called config.{new} now."
+    nearest = nearest_field(path, known)
+    hint = f"Did you mean config.{nearest}?" if nearest else _ALL_FIELDS
+    return f"the config has no field {path}. {hint}"

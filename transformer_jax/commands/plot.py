@@ -48,7 +48,7 @@ def _draw_attention(options: argparse.Namespace) -> None:
         target = translator.translate([options.source])[0].text
         print(f"translation: {target}")
     maps = attention_maps.collect_attention(
-        run.model,
+        run.parts.model,
         run.params,
         run.source_tokenizer,
         run.target_tokenizer,

@@ -11,6 +11,7 @@ from transformer_jax.reports import (
     accelerator_rates,
     card,
     cost,
+    field_list,
     reproduce,
     table1,
     table2,
@@ -46,6 +47,8 @@ def _make(options: argparse.Namespace) -> Report:
         return cost.make_report()
     if options.name == "accelerators":
         return accelerator_rates.make_report()
+    if options.name == "fields":
+        return field_list.make_report()
     return reproduce.make_report(options.workdirs)
 
 
@@ -60,6 +63,7 @@ def _parse() -> argparse.Namespace:
         "table3": "variations of the base model, and their parameters",
         "cost": "time and cost of the base run, estimated",
         "accelerators": "the rates that costs are counted with, and their sources",
+        "fields": "every field of a config: default, range and meaning",
         "card": "write RUN/README.md",
         "reproduce": "the paper's conditions, as met by runs or not",
     }

@@ -1,48 +1,21 @@
 """Values of a config that cannot work, alone or together, found before any work."""
 
-import functools
 import logging
 
 import jax
 import ml_collections
 
+from transformer_jax.config.sections import (
+    PAPER_TOKENS_PER_BATCH,
+    PAPER_WARMUP_STEPS,
+    ModelSection,
+    TaskSection,
+)
+from transformer_jax.config.tree import fields_of, leaves
 from transformer_jax.errors import UserError
+from transformer_jax.fields import declared
 
 _LOGGER = logging.getLogger(__name__)
-_FORMULAS = ("uniform", "others")
-# Tokens on each side of an update (Section 5.1), and the warm-up made for them (5.3).
-_PAPER_TOKENS_PER_BATCH = 25_000
-_PAPER_WARMUP_STEPS = 4_000
-# Fields that are shares of something, and the least value of others.
-_SHARES = (
-    "training.label_smoothing",
-    "optimizer.ema_decay",
-    "optimizer.beta1",
-    "optimizer.beta2",
-)
-_LEAST = {
-    "training.num_steps": 1,
-    "training.num_micro_batches": 1,
-    "training.patience": 0,
-    "training.max_skipped_updates": 1,
-    "training.log_every_steps": 0,
-    "data.tokenizer_sentences": 2,
-    "data.tokens_per_batch": 1,
-    "data.max_batch_shapes": 1,
-    "data.row_multiple": 1,
-    "data.max_length": 2,
-    "data.max_length_ratio": 0,
-    "data.num_workers": 1,
-    "optimizer.warmup_steps": 0,
-    "optimizer.decay_steps": 1,
-    "optimizer.max_gradient_norm": 0,
-    "decoding.tokens_per_batch": 1,
-    "evaluation.every_steps": 0,
-    "checkpoints.every_steps": 0,
-    "checkpoints.every_minutes": 0,
-    "checkpoints.keep_weights": 1,
-    "sharding.data": 0,
-}
 
 
 def check_config(config: ml_collections.ConfigDict) -> None:
@@ -51,25 +24,28 @@ def check_config(config: ml_collections.ConfigDict) -> None:
     Raises:
       UserError: names the fields, what they may be, and what to do.
     """
-    training = config.training
-    for field in _SHARES:
-        value = _value(config, field)
-        if not 0 <= value < 1:
-            raise UserError(f"config.{field}={value}: expected at least 0 and below 1.")
-    for field, least in _LEAST.items():
-        value = _value(config, field)
-        if value < least:
-            raise UserError(f"config.{field}={value}: expected at least {least}.")
-    if training.label_smoothing_formula not in _FORMULAS:
-        raise UserError(
-            "config.training.label_smoothing_formula="
-            f"{training.label_smoothing_formula!r} is unknown. Use one of "
-            f"{', '.join(_FORMULAS)}."
-        )
-    _check_positions(config)
+    _check_fields(config)
     _check_rows(config)
     _warn_of_batch_size(config)
     _warn_of_length(config)
+
+
+def _check_fields(config: ml_collections.ConfigDict) -> None:
+    """Check that the fields are those of the chosen model, and each by itself."""
+    model, task = config.model.name, config.task.name
+    declared(ModelSection)["name"].check(model, "config.model.name")
+    declared(TaskSection)["name"].check(task, "config.task.name")
+    values, fields = dict(leaves(config)), fields_of(model, task)
+    del values["version"]
+    if missing := sorted(fields.keys() ^ values.keys()):
+        raise UserError(
+            f"The config does not have the fields of the model {model!r} and the task "
+            f"{task!r}, but differs in config.{', config.'.join(missing)}. Others have "
+            "other fields: make the config by "
+            f"default.get_config(model={model!r}, task={task!r})."
+        )
+    for path, field in fields.items():
+        field.check(values[path], f"config.{path}")
 
 
 def choose_devices(config: ml_collections.ConfigDict) -> list[jax.Device]:
@@ -85,20 +61,6 @@ def choose_devices(config: ml_collections.ConfigDict) -> list[jax.Device]:
             f"{len(devices)} devices. Use 0 for all of them."
         )
     return devices[: config.sharding.data or None]
-
-
-def _value(config: ml_collections.ConfigDict, field: str) -> float:
-    return functools.reduce(getattr, field.split("."), config)
-
-
-def _check_positions(config: ml_collections.ConfigDict) -> None:
-    rows, longest = config.model.max_positions, config.data.max_length
-    if config.model.positions == "learned" and rows < longest:
-        raise UserError(
-            f"config.model.max_positions={rows} is below config.data.max_length="
-            f"{longest}: the ends of long sentences would have no position. Raise the "
-            "one or lower the other."
-        )
 
 
 def _check_rows(config: ml_collections.ConfigDict) -> None:
@@ -120,26 +82,26 @@ def _warn_of_batch_size(config: ml_collections.ConfigDict) -> None:
     peak, which goes with factor * warmup_steps^-0.5, was already moved the right way.
     """
     optimizer, num_tokens = config.optimizer, config.data.tokens_per_batch
-    size = num_tokens / _PAPER_TOKENS_PER_BATCH
+    size = num_tokens / PAPER_TOKENS_PER_BATCH
     if optimizer.schedule != "paper" or 0.5 <= size <= 2:
         return
-    stretch = (_PAPER_WARMUP_STEPS / max(optimizer.warmup_steps, 1)) ** 0.5
-    peak = optimizer.learning_rate_factor * stretch
+    stretch = (PAPER_WARMUP_STEPS / max(optimizer.warmup_steps, 1)) ** 0.5
+    peak = optimizer.factor * stretch
     if peak < 1 if size < 1 else peak > 1:
         return
     change, warmup = ("lower", "longer") if size < 1 else ("higher", "shorter")
     _LOGGER.warning(
         "The paper's schedule was made for %d tokens an update (Section 5.1), and "
         "config.data.tokens_per_batch=%d. Use a %s "
-        "config.optimizer.learning_rate_factor, a %s config.optimizer.warmup_steps (%d "
+        "config.optimizer.factor, a %s config.optimizer.warmup_steps (%d "
         "updates see as many tokens as the paper's %d), or another "
         "config.optimizer.schedule.",
-        _PAPER_TOKENS_PER_BATCH,
+        PAPER_TOKENS_PER_BATCH,
         num_tokens,
         change,
         warmup,
-        round(_PAPER_WARMUP_STEPS / size),
-        _PAPER_WARMUP_STEPS,
+        round(PAPER_WARMUP_STEPS / size),
+        PAPER_WARMUP_STEPS,
     )
 
 
@@ -155,15 +117,15 @@ def _warn_of_length(config: ml_collections.ConfigDict) -> None:
         )
     if optimizer.schedule not in ("cosine", "linear"):
         return
-    last = optimizer.peak_learning_rate * optimizer.final_share
-    if num_steps != optimizer.decay_steps:
+    last = optimizer.peak_learning_rate * optimizer.final_fraction
+    if num_steps != optimizer.num_steps:
         _LOGGER.warning(
-            "The %s schedule ends at config.optimizer.decay_steps=%d, training at "
+            "The %s schedule ends at config.optimizer.num_steps=%d, training at "
             "config.training.num_steps=%d: %s. Give both the same number in a new run.",
             optimizer.schedule,
-            optimizer.decay_steps,
+            optimizer.num_steps,
             num_steps,
             f"the steps from there on keep its last learning rate, {last:g}"
-            if num_steps > optimizer.decay_steps
+            if num_steps > optimizer.num_steps
             else "its lowest learning rates are never reached",
         )

@@ -1,72 +1,19 @@
-"""What training costs, counted from the model's sizes: matrix products only.
+"""What training costs, counted from the operations of a model's forward pass.
 
-A product of [m, k] and [k, n] costs 2 m k n operations. Softmax, norms, activations and
-the optimizer are left out. The backward pass has two products for each one of the
-forward pass, so that training is three times the forward pass.
+The backward pass has two products for each one of the forward pass, so that training is
+three times the forward pass. The optimizer is left out.
 """
 
-from transformer_jax.models.configs import TransformerConfig
+from transformer_jax.models.interface import TranslationModel
+
+# Pieces in a sentence, for the quadratic part of attention, a few percent of the whole.
+SENTENCE_LENGTH = 30
 
 _TRAINING_FACTOR = 3
 
 
-def forward_flops(
-    config: TransformerConfig, source_length: float, target_length: float
-) -> float:
-    """Count the forward pass of one sentence pair.
-
-    Args:
-      config: sizes of the model.
-      source_length: pieces of the source, EOS counted.
-      target_length: pieces of the target, EOS counted.
-
-    Returns:
-      Floating point operations.
-    """
-    encoder_layer = attention_flops(
-        config, source_length, source_length
-    ) + _feed_forward_flops(config, source_length)
-    decoder_layer = (
-        attention_flops(config, target_length, target_length)
-        + attention_flops(config, target_length, source_length)
-        + _feed_forward_flops(config, target_length)
-    )
-    logits = 2 * target_length * config.d_model * config.target_vocab_width
-    return (
-        config.num_encoder_layers * encoder_layer
-        + config.num_decoder_layers * decoder_layer
-        + logits
-    )
-
-
-def attention_flops(
-    config: TransformerConfig, query_length: float, key_length: float
-) -> float:
-    """Count one multi-head attention (Section 3.2), its four projections included.
-
-    Args:
-      config: sizes of the model.
-      query_length: positions that look.
-      key_length: positions that are looked at; masked ones cost the same.
-
-    Returns:
-      Floating point operations.
-    """
-    key_width = config.num_heads * config.key_depth
-    value_width = config.num_heads * config.value_depth
-    projected = (query_length + key_length) * (key_width + value_width)
-    projections = 2 * projected * config.d_model
-    products = 2 * query_length * key_length * (key_width + value_width)
-    return projections + products
-
-
-def _feed_forward_flops(config: TransformerConfig, length: float) -> float:
-    """Count FFN(x) at each of `length` positions (Section 3.3)."""
-    return 4 * length * config.d_model * config.d_ff
-
-
 def training_flops(
-    config: TransformerConfig,
+    model: TranslationModel,
     *,
     source_tokens: float,
     target_tokens: float,
@@ -75,7 +22,7 @@ def training_flops(
     """Count a whole training, forward and backward.
 
     Args:
-      config: sizes of the model.
+      model: counts its own forward pass.
       source_tokens: pieces of the source side that were trained on, over all updates.
       target_tokens: likewise of the target side.
       sentence_length: pieces of a target; it decides the share of attention's quadratic
@@ -85,18 +32,16 @@ def training_flops(
       Floating point operations.
     """
     num_pairs = target_tokens / sentence_length
-    return step_flops(config, num_pairs, source_tokens / num_pairs, sentence_length)
+    return step_flops(model, num_pairs, source_tokens / num_pairs, sentence_length)
 
 
 def step_flops(
-    config: TransformerConfig,
+    model: TranslationModel,
     num_pairs: float,
     source_length: float,
     target_length: float,
 ) -> float:
     """Count an update on `num_pairs` sentences of these lengths, or mean lengths."""
     return (
-        _TRAINING_FACTOR
-        * num_pairs
-        * forward_flops(config, source_length, target_length)
+        _TRAINING_FACTOR * num_pairs * model.forward_flops(source_length, target_length)
     )

@@ -41,7 +41,7 @@ def choose_shapes(
     target_lengths: np.ndarray,
     *,
     tokens_per_batch: int,
-    max_shapes: int = 12,
+    max_batch_shapes: int = 12,
     row_multiple: int = 8,
 ) -> tuple[BatchShape, ...]:
     """Choose shapes that leave few positions of an epoch without a real token.
@@ -55,7 +55,7 @@ def choose_shapes(
       target_lengths: [pairs] likewise for the target.
       tokens_per_batch: most positions of a batch on either side (Section 5.1: about
         25 000), though a batch always has at least `row_multiple` rows.
-      max_shapes: most shapes, each of which XLA compiles once.
+      max_batch_shapes: most shapes, each of which XLA compiles once.
       row_multiple: rows are a multiple of this, so that devices can share them.
 
     Returns:
@@ -65,10 +65,10 @@ def choose_shapes(
     Raises:
       UserError: if one of the numbers is below 1.
     """
-    if min(tokens_per_batch, max_shapes, row_multiple) < 1:
+    if min(tokens_per_batch, max_batch_shapes, row_multiple) < 1:
         raise UserError(
-            f"Batches of {tokens_per_batch} tokens in {max_shapes} shapes, whose rows "
-            f"are a multiple of {row_multiple}, cannot be made. Give 1 or more of each."
+            f"tokens_per_batch={tokens_per_batch}, max_batch_shapes={max_batch_shapes} "
+            f"and row_multiple={row_multiple}: expected at least 1 of each."
         )
     # Only the distinct pairs of lengths matter, and they are few.
     width = int(target_lengths.max()) + 1
@@ -92,7 +92,7 @@ def choose_shapes(
         pairs = np.bincount(assigned, counts, len(shapes)).astype(int).tolist()
         return choose_promotions(shapes, pairs).positions, len(shapes)
 
-    bounds = _quantile_bounds(source_lengths, target_lengths, max_shapes)
+    bounds = _quantile_bounds(source_lengths, target_lengths, max_batch_shapes)
     return tuple(make_shapes(_improve_bounds(bounds, price)))
 
 

@@ -1,7 +1,8 @@
 """Files of token ids and lengths: what a finished shard holds, and whether it is whole.
 
-A shard is one file: source lengths, target lengths (int32), source ids, target ids
-(uint16, or uint32 for a large vocabulary). Its summary beside it is written after it.
+A shard is one file: for each side of its texts (source and target, or one alone) the
+lengths (int32), then for each the ids (uint16, or uint32 for a large vocabulary). Its
+summary beside it is written after it.
 """
 
 import pathlib
@@ -16,18 +17,22 @@ class Shard:
     """The memory-mapped parts of a shard file.
 
     Attributes:
-      lengths: [2, pairs] int32, source and target.
-      ids: the flat ids of the source and of the target.
+      lengths: [sides, texts] int32.
+      ids: the flat ids of each side.
     """
 
     def __init__(self, path: pathlib.Path, summary: dict[str, Any], dtype: str) -> None:
         n = summary["num_pairs"]
+        num_ids = summary.get("num_ids")
+        if num_ids is None:  # Written when every text was a pair.
+            num_ids = [summary["num_source_ids"], summary["num_target_ids"]]
+        num_bytes = 4 * len(num_ids) * n
         raw = np.memmap(path, np.uint8, "r") if n else np.zeros(0, np.uint8)
-        self.lengths = raw[: 8 * n].view(np.int32).reshape(2, n)
-        self.ids = np.split(raw[8 * n :].view(dtype), [summary["num_source_ids"]])
+        self.lengths = raw[:num_bytes].view(np.int32).reshape(len(num_ids), n)
+        self.ids = np.split(raw[num_bytes:].view(dtype), np.cumsum(num_ids)[:-1])
 
     def starts(self) -> np.ndarray:
-        """Return [2, pairs] where each sentence starts in its side's ids."""
+        """Return [sides, texts] where each sentence starts in its side's ids."""
         return np.cumsum(self.lengths, axis=1, dtype=np.int64) - self.lengths
 
 

@@ -12,12 +12,13 @@ import os
 import pathlib
 import zlib
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from transformer_jax.data.shards import Shard, find_damage, gather_ids
-from transformer_jax.data.sources import PairSource
+from transformer_jax.data.text_source import TextSource
 from transformer_jax.data.tokenizer import Tokenizer
 from transformer_jax.errors import UserError
 from transformer_jax.files import write_atomically
@@ -29,9 +30,8 @@ _MANIFEST = "manifest.json"
 
 
 def cache_key(
-    source: PairSource,
-    source_tokenizer: Tokenizer,
-    target_tokenizer: Tokenizer,
+    source: TextSource,
+    tokenizers: Sequence[Tokenizer],
     *,
     max_length: int,
     max_length_ratio: float = 0.0,
@@ -39,36 +39,34 @@ def cache_key(
 ) -> str:
     """Return the name of the cache that these arguments make: a hash of them all."""
     settings = [max_length, float(max_length_ratio), shard_size]
-    tokenizers = [source_tokenizer.fingerprint, target_tokenizer.fingerprint]
-    parts = [_FORMAT_VERSION, source.fingerprint(), tokenizers, settings]
+    fingerprints = [tokenizer.fingerprint for tokenizer in tokenizers]
+    parts = [_FORMAT_VERSION, source.fingerprint(), fingerprints, settings]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
 def build_token_cache(
-    source: PairSource,
-    source_tokenizer: Tokenizer,
-    target_tokenizer: Tokenizer,
+    source: TextSource,
+    tokenizers: Sequence[Tokenizer],
     directory: str | os.PathLike[str],
     *,
     max_length: int,
     max_length_ratio: float = 0.0,
-    num_workers: int = 2,
+    num_threads: int = 2,
     shard_size: int = 1 << 16,
 ) -> "TokenCache":
-    """Tokenise every pair into `directory`, or open what is there already.
+    """Tokenise every text into `directory`, or open what is there already.
 
     Whole shards of an earlier, interrupted build are kept; damaged ones are made again.
 
     Args:
-      source: sentence pairs.
-      source_tokenizer: for the first of each pair.
-      target_tokenizer: for the second; the same object when the vocabulary is joint.
+      source: of the texts.
+      tokenizers: one for each side; the same object where the vocabulary is joint.
       directory: of this cache alone; name it by `cache_key`.
-      max_length: pairs with more tokens than this on a side, EOS counted, are dropped.
-      max_length_ratio: pairs whose longer side has more than this many times the tokens
+      max_length: texts with more tokens than this on a side, EOS counted, are dropped.
+      max_length_ratio: texts whose longer side has more than this many times the tokens
         of the shorter are dropped; 0 keeps all.
-      num_workers: threads that tokenise.
-      shard_size: pairs of the source that go into a shard.
+      num_threads: threads that tokenise.
+      shard_size: texts of the source that go into a shard.
 
     Raises:
       UserError: if no pair is left, or the directory holds the cache of something else.
@@ -79,7 +77,7 @@ def build_token_cache(
         "max_length_ratio": float(max_length_ratio),
         "shard_size": shard_size,
     }
-    key = cache_key(source, source_tokenizer, target_tokenizer, **settings)  # type: ignore[arg-type]
+    key = cache_key(source, tokenizers, **settings)  # type: ignore[arg-type]
     found = _read_json(directory / _MANIFEST)
     if found and found.get("key") != key:
         raise UserError(
@@ -90,11 +88,11 @@ def build_token_cache(
         return TokenCache(directory, verify=False)
     writer = _ShardWriter(
         source,
-        (source_tokenizer, target_tokenizer),
+        tokenizers,
         directory,
         settings,
         key,
-        num_workers,
+        num_threads,
     )
     shards: list[dict[str, Any]] = []
     for first in range(0, len(source), shard_size):
@@ -114,8 +112,7 @@ def build_token_cache(
         "format_version": _FORMAT_VERSION,
         "key": key,
         "text": source.fingerprint(),
-        "source_tokenizer": source_tokenizer.fingerprint,
-        "target_tokenizer": target_tokenizer.fingerprint,
+        "tokenizers": [tokenizer.fingerprint for tokenizer in tokenizers],
         "settings": settings,
         "num_pairs": num_pairs,
         "drops": dict(drops),
@@ -135,8 +132,7 @@ class TokenCache:
 
     Attributes:
       manifest: the settings, counts, hashes and checksums of the cache.
-      source_lengths: [pairs] int32, tokens without special ones.
-      target_lengths: [pairs] int32, likewise.
+      lengths: [sides, texts] int32, tokens without special ones.
     """
 
     def __init__(
@@ -164,39 +160,32 @@ class TokenCache:
         files = [
             Shard(self.directory / s["file"], s, self.manifest["dtype"]) for s in shards
         ]
-        lengths = np.concatenate([file.lengths for file in files], axis=1)
-        self.source_lengths, self.target_lengths = lengths
-        self._first_pairs = np.cumsum([0] + [s["num_pairs"] for s in shards])
+        self.lengths = np.concatenate([file.lengths for file in files], axis=1)
+        self._first_texts = np.cumsum([0] + [s["num_pairs"] for s in shards])
         self._sides = [
-            (lengths[side], starts, [file.ids[side] for file in files])
+            (self.lengths[side], starts, [file.ids[side] for file in files])
             for side, starts in enumerate(
                 np.concatenate([file.starts() for file in files], axis=1)
             )
         ]
 
     def __len__(self) -> int:
-        return len(self.source_lengths)
+        return self.lengths.shape[1]
 
-    def pair(self, index: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the source and the target ids of one pair, without special tokens."""
-        return self.gather(np.array([index]))
-
-    def gather(self, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ids of several pairs, laid end to end in the given order.
+    def gather(self, texts: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the ids of several texts, laid end to end in the given order.
 
         Args:
-          pairs: [n] numbers of pairs.
+          texts: [n] their numbers.
 
         Returns:
-          source: [sum of the pairs' source lengths] int32.
-          target: [sum of the pairs' target lengths] int32.
+          For each side, [sum of the texts' lengths] int32, without special tokens.
         """
-        shards = np.searchsorted(self._first_pairs, pairs, side="right") - 1
-        source, target = (
-            gather_ids(pairs, shards, lengths, starts, ids)
+        shards = np.searchsorted(self._first_texts, texts, side="right") - 1
+        return tuple(
+            gather_ids(texts, shards, lengths, starts, ids)
             for lengths, starts, ids in self._sides
         )
-        return source, target
 
 
 class _ShardWriter:
@@ -204,8 +193,8 @@ class _ShardWriter:
 
     def __init__(
         self,
-        source: PairSource,
-        tokenizers: tuple[Tokenizer, Tokenizer],
+        source: TextSource,
+        tokenizers: Sequence[Tokenizer],
         directory: pathlib.Path,
         settings: dict[str, Any],
         key: str,
@@ -258,11 +247,10 @@ class _ShardWriter:
             ids = itertools.chain.from_iterable(kept)
             flat.append(np.fromiter(ids, self.dtype))
         lengths = lengths[:, keep]
-        content = lengths.tobytes() + flat[0].tobytes() + flat[1].tobytes()
+        content = b"".join(array.tobytes() for array in (lengths, *flat))
         return content, {
             "num_pairs": lengths.shape[1],
-            "num_source_ids": len(flat[0]),
-            "num_target_ids": len(flat[1]),
+            "num_ids": [len(ids) for ids in flat],
             "drops": drops,
         }
 
@@ -273,7 +261,7 @@ def _filter(
     """Tell which pairs stay, and count the others by the first reason that fits.
 
     Args:
-      lengths: [2, pairs] tokens of source and target, without special ones.
+      lengths: [sides, texts] tokens, without special ones.
       max_length: most tokens on a side, EOS counted.
       max_length_ratio: most tokens of the longer side for one of the shorter; 0 is off.
     """

@@ -12,11 +12,11 @@ import pathlib
 import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import sentencepiece
 
-from transformer_jax.data.batch import SpecialIds
-from transformer_jax.data.sources import PairSource
+from transformer_jax.data.text_source import TextSource
 from transformer_jax.errors import UserError
 from transformer_jax.files import write_atomically
 
@@ -27,20 +27,35 @@ NORMALIZERS = ("identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf")
 _SPACE_MARK = "\u2581"
 _NONCHARACTERS = [chr(code) for code in range(0xFDD0, 0xFDF0)]
 
-# Pairs that are read together for a sample.
-_PAIRS_AT_ONCE = 4096
+# Texts that are read together for a sample.
+_TEXTS_AT_ONCE = 4096
+
+
+class SpecialIds(NamedTuple):
+    """Ids with a meaning of their own, read from the tokenizer."""
+
+    pad: int
+    bos: int
+    eos: int
 
 
 def sample_sentences(
-    source: PairSource, num_pairs: int, seed: int = 0
+    source: TextSource, tokenizer_sentences: int, seed: int = 0
 ) -> Iterator[str]:
-    """Yield both sides of at most `num_pairs` pairs, drawn in the order of the text."""
+    """Yield some texts' sentences, all sides of each, in the order of the source.
+
+    Args:
+      source: of the texts.
+      tokenizer_sentences: how many, all sides together, at most.
+      seed: of the choice.
+    """
+    num_texts = tokenizer_sentences // len(source[0])
     indices: Sequence[int] = range(len(source))
-    if len(source) > num_pairs:
-        indices = sorted(random.Random(seed).sample(range(len(source)), num_pairs))
-    for start in range(0, len(indices), _PAIRS_AT_ONCE):
-        for pair in source.gather(indices[start : start + _PAIRS_AT_ONCE]):
-            yield from pair
+    if len(source) > num_texts:
+        indices = sorted(random.Random(seed).sample(range(len(source)), num_texts))
+    for start in range(0, len(indices), _TEXTS_AT_ONCE):
+        for text in source.gather(indices[start : start + _TEXTS_AT_ONCE]):
+            yield from text
 
 
 def train_tokenizer(

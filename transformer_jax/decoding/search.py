@@ -15,6 +15,7 @@ import numpy as np
 # ...], and a part `.hypothesis`, leaves [batch, beam, ...].
 StepFn = Callable[[jax.Array, Any], tuple[jax.Array, Any]]
 GrowCacheFn = Callable[[Any, int], Any]
+LengthPenalty = Literal["gnmt", "length"]
 
 # The log-probability that stands for an end mark that a model excludes where the length
 # limit leaves nothing else: low, yet finite, so that the hypothesis is not lost.
@@ -44,7 +45,7 @@ class SearchSettings:
     beam_size: int = 4
     num_best: int = 1
     alpha: float = 0.6
-    length_penalty: Literal["gnmt", "length"] = "gnmt"
+    length_penalty: LengthPenalty = "gnmt"
     block_size: int = 32
 
     def __post_init__(self) -> None:

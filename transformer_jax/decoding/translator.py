@@ -3,17 +3,21 @@
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
-import flax.linen as nn
 import jax
 import numpy as np
 
 from transformer_jax.decoding.beam_search import beam_search
 from transformer_jax.decoding.greedy import greedy_search
-from transformer_jax.decoding.search import SearchResult, SearchSettings
+from transformer_jax.decoding.search import (
+    GrowCacheFn,
+    LengthPenalty,
+    SearchResult,
+    SearchSettings,
+)
 from transformer_jax.decoding.split import split_line
-from transformer_jax.models.transformer import grow_cache
+from transformer_jax.models.interface import TranslationModel
 
 _SHORTEST_SHAPE = 16  # Source tokens; shorter sentences are padded to this.
 
@@ -52,7 +56,7 @@ class TranslatorSettings:
 
     beam_size: int = 4
     alpha: float = 0.6
-    length_penalty: Literal["gnmt", "length"] = "gnmt"
+    length_penalty: LengthPenalty = "gnmt"
     max_extra_length: int = 50
     max_output_length: int | None = None
     num_best: int = 1
@@ -115,7 +119,7 @@ class Translator:
 
     def __init__(
         self,
-        model: nn.Module,
+        model: TranslationModel,
         params: Any,
         source_tokenizer: TextTokenizer,
         target_tokenizer: TextTokenizer,
@@ -229,7 +233,8 @@ class Translator:
             num_hypotheses=settings.beam_size,
             max_length=settings.block_size,
         )
-        step_fn = jax.tree_util.Partial(_make_step(self._model), self.params)
+        step, grow_cache = _search_functions(self._model)
+        step_fn = jax.tree_util.Partial(step, self.params)
         search = greedy_search if settings.beam_size == 1 else beam_search
         return search(step_fn, cache, max_lengths, settings, grow_cache)
 
@@ -286,14 +291,14 @@ def _encode(
     source_tokens: jax.Array,
     source_segments: jax.Array,
     *,
-    model: nn.Module,
+    model: TranslationModel,
     num_hypotheses: int,
     max_length: int,
 ) -> Any:
     """Encode a batch [batch, source_length] and make an empty cache for its search."""
     variables = {"params": params}
     memory = model.apply(
-        variables, source_tokens, source_segments=source_segments, method="encode"
+        variables, source_tokens, source_segments=source_segments, method=model.encode
     )
     return model.apply(
         variables,
@@ -301,23 +306,21 @@ def _encode(
         source_segments=source_segments,
         num_hypotheses=num_hypotheses,
         max_length=max_length,
-        method="init_cache",
+        method=model.init_cache,
     )
 
 
 @functools.cache
-def _make_step(
-    model: nn.Module,
-) -> Callable[[Any, jax.Array, Any], tuple[jax.Array, Any]]:
-    """Return the model's decoder step, the same function for equal models.
+def _search_functions(model: TranslationModel) -> tuple[Callable, GrowCacheFn]:
+    """Return the model's decoder step and its `grow_cache`, the same for equal models.
 
-    Compiled searches are found again by this function, so it must not be made anew.
+    Compiled searches are found again by these functions, so they must not be made anew.
     """
 
     def step(params: Any, tokens: jax.Array, cache: Any) -> tuple[jax.Array, Any]:
-        return model.apply({"params": params}, tokens, cache, method="decode_step")
+        return model.apply({"params": params}, tokens, cache, method=model.decode_step)
 
-    return step
+    return step, model.grow_cache
 
 
 def _in_one_line(text: str) -> str:

@@ -275,6 +275,15 @@ def _score_tokenised(
     )
 
 
+def require_language(language: str) -> None:
+    """Make sure that translations into a language can be scored; needs no text.
+
+    Raises:
+      UserError: if the language is no code, or its tokenizer is not installed.
+    """
+    sacrebleu_metric(normalise_language(language))
+
+
 def sacrebleu_metric(language: str) -> sacrebleu.BLEU:
     """Return sacreBLEU with the tokenizer of the target language.
 
@@ -283,7 +292,7 @@ def sacrebleu_metric(language: str) -> sacrebleu.BLEU:
     """
     tokenizer = _SACREBLEU_TOKENIZERS.get(language, "13a")
     try:
-        # `force` silences a warning on stderr; `checks` gives it as a note instead.
+        # `force` silences a warning on stderr; `suspicions` gives it as a note instead.
         return sacrebleu.BLEU(tokenize=tokenizer, force=True)
     except (ImportError, RuntimeError) as error:
         if language not in _EXTRAS:

@@ -1,7 +1,23 @@
 """What the networks compute; knows nothing of data or training."""
 
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
 from transformer_jax.models.configs import TransformerConfig
+from transformer_jax.models.interface import TranslationModel
 from transformer_jax.models.transformer import Transformer
 
-# Every translation model: name → (module, sizes).
-MODELS = {"transformer": (Transformer, TransformerConfig)}
+
+class ModelKind(NamedTuple):
+    """A model that a config can name.
+
+    Attributes:
+      module: config → module; offers what models/interface.py says.
+      config: frozen dataclass of its sizes; it declares the fields of `config.model`.
+    """
+
+    module: Callable[[Any], TranslationModel]
+    config: type
+
+
+MODELS = {"transformer": ModelKind(Transformer, TransformerConfig)}

@@ -1,13 +1,17 @@
 """Architecture sizes, as frozen dataclasses."""
 
 import dataclasses
-import typing
 from typing import Literal
 
-import jax.numpy as jnp
-from jax.typing import DTypeLike
-
 from transformer_jax.errors import UserError
+from transformer_jax.fields import check_declared, fixed
+
+Activation = Literal["relu", "gelu", "swish"]
+NormPosition = Literal["post", "pre"]
+Positions = Literal["sinusoidal", "learned"]
+SinusoidLayout = Literal["interleaved", "halves", "tensor2tensor"]
+TiedEmbeddings = Literal["all", "target", "none"]
+ComputeType = Literal["float32", "bfloat16"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,57 +23,83 @@ class TransformerConfig:
     Attributes:
       source_vocab_size: number of pieces of the source vocabulary.
       target_vocab_size: number of pieces of the target vocabulary, V in the losses.
-      vocab_multiple: tables are padded up to a multiple of this; a padding row is never
-        predicted and is not counted as vocabulary.
-      num_encoder_layers: N of the encoder.
-      num_decoder_layers: N of the decoder.
-      d_model: width of every layer's output.
-      d_ff: inner width of the feed-forward sub-layer.
-      num_heads: h.
-      d_k: depth of queries and keys in a head; None means d_model / num_heads.
-      d_v: depth of values in a head; None means d_model / num_heads.
-      dropout_rate: P_drop, on sub-layer outputs and on embeddings plus positions.
-      attention_dropout_rate: on attention weights; the paper has none.
-      feed_forward_dropout_rate: after the activation; the paper has none.
-      activation: of the feed-forward sub-layer; the paper's is ReLU.
-      norm_position: "post" is the paper's LayerNorm(x + Sublayer(x)); "pre" normalises
-        the sub-layer's input instead and adds a final norm to each stack.
-      norm_epsilon: added to the variance; the paper is silent, 1e-6 is tensor2tensor's.
-      positions: sinusoidal (the paper's) or learned (Table 3, row E).
-      sinusoid_layout: "interleaved" is the paper's formula; "halves" has all sines,
-        then all cosines (Marian); "tensor2tensor" has halves with exponent
-        i / (d/2 - 1).
-      max_positions: rows of a learned position table.
-      tied_embeddings: "all" shares one matrix between source, target and logits
-        (Section 3.4); "target" shares target and logits alone; "none" shares nothing.
-      use_attention_bias: biases in the attention projections; off in the paper.
-      use_logits_bias: a bias on the logits; off in the paper.
-      dtype: what to compute in; parameters, softmax and loss stay float32.
     """
 
     source_vocab_size: int
     target_vocab_size: int
-    vocab_multiple: int = 1
-    num_encoder_layers: int = 6
-    num_decoder_layers: int = 6
-    d_model: int = 512
-    d_ff: int = 2048
-    num_heads: int = 8
-    d_k: int | None = None
-    d_v: int | None = None
-    dropout_rate: float = 0.1
-    attention_dropout_rate: float = 0.0
-    feed_forward_dropout_rate: float = 0.0
-    activation: Literal["relu", "gelu", "swish"] = "relu"
-    norm_position: Literal["post", "pre"] = "post"
-    norm_epsilon: float = 1e-6
-    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
-    sinusoid_layout: Literal["interleaved", "halves", "tensor2tensor"] = "interleaved"
-    max_positions: int = 1024
-    tied_embeddings: Literal["all", "target", "none"] = "all"
-    use_attention_bias: bool = False
-    use_logits_bias: bool = False
-    dtype: DTypeLike = jnp.float32
+    num_encoder_layers: int = fixed(6, "N of the encoder", least=1)
+    num_decoder_layers: int = fixed(6, "N of the decoder", least=1)
+    d_model: int = fixed(512, "width of every layer's output", least=1)
+    d_ff: int = fixed(2048, "inner width of the feed-forward sub-layer", least=1)
+    num_heads: int = fixed(8, "h, heads of each attention", least=1)
+    d_k: int | None = fixed(
+        None, "depth of queries and keys in a head; unset: d_model / num_heads", least=1
+    )
+    d_v: int | None = fixed(
+        None, "depth of values in a head; unset: d_model / num_heads", least=1
+    )
+    dropout_rate: float = fixed(
+        0.1,
+        "P_drop, on sub-layer outputs and on embeddings plus positions",
+        least=0,
+        below=1,
+    )
+    attention_dropout_rate: float = fixed(
+        0.0,
+        "on attention weights; not in the paper, tensor2tensor has 0.1",
+        least=0,
+        below=1,
+    )
+    feed_forward_dropout_rate: float = fixed(
+        0.0,
+        "after the activation; not in the paper, tensor2tensor has 0.1",
+        least=0,
+        below=1,
+    )
+    activation: Activation = fixed(
+        "relu", "of the feed-forward sub-layer; the paper's is relu"
+    )
+    norm_position: NormPosition = fixed(
+        "post",
+        "post is the paper's LayerNorm(x + Sublayer(x)); pre normalises the "
+        "sub-layer's input instead and adds a final norm to each stack",
+    )
+    norm_epsilon: float = fixed(
+        1e-6,
+        "added to the variance; the paper is silent, 1e-6 is tensor2tensor's",
+        above=0,
+    )
+    positions: Positions = fixed(
+        "sinusoidal", "sinusoidal (paper) or learned (Table 3, row E)"
+    )
+    sinusoid_layout: SinusoidLayout = fixed(
+        "interleaved",
+        "interleaved is the paper's formula; halves has all sines, then all cosines "
+        "(Marian); tensor2tensor has halves with exponent i / (d/2 - 1)",
+    )
+    max_positions: int = fixed(
+        1024,
+        "rows of a learned position table: the longest source or target, in pieces",
+        least=1,
+    )
+    tied_embeddings: TiedEmbeddings = fixed(
+        "all",
+        "all shares one matrix between source, target and logits (Section 3.4); target "
+        "shares target and logits alone; none shares nothing",
+    )
+    use_attention_bias: bool = fixed(
+        False, "biases in the attention projections; the paper has none"
+    )
+    use_logits_bias: bool = fixed(False, "a bias on the logits; the paper has none")
+    vocab_multiple: int = fixed(
+        1,
+        "tables are padded up to a multiple of this many rows; a padding row is never "
+        "predicted and is not counted as vocabulary",
+        least=1,
+    )
+    dtype: ComputeType = fixed(
+        "float32", "what to compute in; parameters, softmax and loss are float32"
+    )
 
     def __post_init__(self) -> None:
         validate(self)
@@ -83,6 +113,11 @@ class TransformerConfig:
     def value_depth(self) -> int:
         """d_v, worked out if it was not given."""
         return self.d_model // self.num_heads if self.d_v is None else self.d_v
+
+    @property
+    def longest_length(self) -> int | None:
+        """Pieces of the longest source or target; None where there is no limit."""
+        return self.max_positions if self.positions == "learned" else None
 
     @property
     def source_vocab_width(self) -> int:
@@ -106,74 +141,27 @@ def validate(config: TransformerConfig) -> None:
     Raises:
       UserError: naming the field, what was expected and what to do.
     """
-    _validate_sizes(config)
-    _validate_variants(config)
+    check_declared(config)
+    for name in ("source_vocab_size", "target_vocab_size"):
+        if getattr(config, name) < 1:
+            raise UserError(f"{name}={getattr(config, name)}: expected at least 1.")
     if (config.d_k is None or config.d_v is None) and config.d_model % config.num_heads:
         raise UserError(
-            f"model.num_heads={config.num_heads} does not divide "
-            f"model.d_model={config.d_model}, so the depth of a head is unknown. Use "
-            "a number of heads that divides d_model, or give both model.d_k and "
-            "model.d_v."
+            f"num_heads={config.num_heads} does not divide d_model={config.d_model}, "
+            "so the depth of a head is unknown. Use a number of heads that divides "
+            "d_model, or give both d_k and d_v."
         )
     if config.positions == "sinusoidal" and config.d_model % 2:
         raise UserError(
-            f"model.d_model={config.d_model} is odd, but sinusoids come in pairs. Use "
-            "an even d_model or model.positions=learned."
+            f"d_model={config.d_model} is odd, but sinusoids come in pairs. Use an "
+            "even d_model or positions=learned."
         )
     if (
         config.tied_embeddings == "all"
         and config.source_vocab_size != config.target_vocab_size
     ):
         raise UserError(
-            "model.tied_embeddings=all needs one vocabulary for both languages, got "
+            "tied_embeddings=all needs one vocabulary for both languages, got "
             f"{config.source_vocab_size} source and {config.target_vocab_size} target "
             "pieces. Train a joint tokenizer, or set tied_embeddings=target."
         )
-
-
-def _validate_sizes(config: TransformerConfig) -> None:
-    """Check each number by itself."""
-    for name in (
-        "source_vocab_size",
-        "target_vocab_size",
-        "vocab_multiple",
-        "num_encoder_layers",
-        "num_decoder_layers",
-        "d_model",
-        "d_ff",
-        "num_heads",
-        "d_k",
-        "d_v",
-        "max_positions",
-    ):
-        size = getattr(config, name)
-        if size is not None and size < 1:
-            raise UserError(f"model.{name}={size} must be at least 1.")
-    for name in ("dropout_rate", "attention_dropout_rate", "feed_forward_dropout_rate"):
-        rate = getattr(config, name)
-        if not 0 <= rate < 1:
-            raise UserError(
-                f"model.{name}={rate} must be at least 0 and below 1: it is the share "
-                "of elements that are dropped."
-            )
-    if config.norm_epsilon <= 0:
-        raise UserError(f"model.norm_epsilon={config.norm_epsilon} must be above 0.")
-
-
-def _validate_variants(config: TransformerConfig) -> None:
-    """Check that each choice is one that exists."""
-    hints = typing.get_type_hints(TransformerConfig)
-    for name, hint in hints.items():
-        if typing.get_origin(hint) is Literal:
-            choices = typing.get_args(hint)
-            if getattr(config, name) not in choices:
-                raise UserError(
-                    f"model.{name}={getattr(config, name)!r} does not exist. Use one "
-                    f"of {', '.join(choices)}."
-                )
-    try:
-        dtype = jnp.dtype(config.dtype)
-    except TypeError:
-        dtype = None
-    if dtype not in (jnp.float32, jnp.bfloat16):
-        raise UserError(f"model.dtype={config.dtype!r}: use float32 or bfloat16.")

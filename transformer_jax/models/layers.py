@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from typing import Literal
 
 import flax.linen as nn
 import jax
@@ -10,11 +9,9 @@ import jax.numpy as jnp
 from jax import lax
 from jax.typing import DTypeLike
 
+from transformer_jax.models.configs import Activation, NormPosition
 from transformer_jax.models.dropout import Dropout, DropoutBits
 from transformer_jax.models.parameters import parameter
-
-Activation = Literal["relu", "gelu", "swish"]
-NormPosition = Literal["post", "pre"]
 
 _ACTIVATIONS: dict[str, Callable[[jax.Array], jax.Array]] = {
     "relu": jax.nn.relu,

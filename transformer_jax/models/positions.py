@@ -1,16 +1,13 @@
 """Position encodings: fixed sinusoids or a learned table (Section 3.5)."""
 
-from typing import Literal
-
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from transformer_jax.errors import UserError
+from transformer_jax.models.configs import SinusoidLayout
 from transformer_jax.models.parameters import parameter
-
-SinusoidLayout = Literal["interleaved", "halves", "tensor2tensor"]
 
 
 def sinusoidal_positions(
@@ -109,8 +106,8 @@ class LearnedPositions(nn.Module):
         if positions is None and length > self.max_positions:
             raise UserError(
                 f"a row of {length} tokens is longer than the {self.max_positions} "
-                f"learned positions. Raise model.max_positions to {length} or more, "
-                "shorten the rows, or use model.positions=sinusoidal."
+                f"learned positions. Raise max_positions to {length} or more, shorten "
+                "the rows, or use positions=sinusoidal."
             )
         # The paper is silent; the same spread as the token table's.
         init = nn.initializers.normal(self.d_model**-0.5)

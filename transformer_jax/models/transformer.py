@@ -13,6 +13,7 @@ from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.dropout import Dropout, DropoutBits
 from transformer_jax.models.embeddings import TokenEmbedding, mask_padded_vocabulary
 from transformer_jax.models.masks import decoder_mask, padding_mask, segment_mask
+from transformer_jax.models.operations import transformer_flops
 from transformer_jax.models.parameters import parameter
 from transformer_jax.models.positions import LearnedPositions, SinusoidalPositions
 from transformer_jax.models.stacks import Decoder, Encoder
@@ -33,17 +34,6 @@ class Cache:
     sentence: Any
     hypothesis: Any
     index: jax.Array
-
-
-def grow_cache(cache: Cache, max_length: int) -> Cache:
-    """Make room for hypotheses of `max_length` tokens, in place of fewer."""
-
-    def pad(array: jax.Array) -> jax.Array:
-        widths = [(0, 0)] * array.ndim
-        widths[2] = (0, max_length - array.shape[2])
-        return jnp.pad(array, widths)
-
-    return dataclasses.replace(cache, hypothesis=jax.tree.map(pad, cache.hypothesis))
 
 
 class Transformer(nn.Module):
@@ -227,6 +217,23 @@ class Transformer(nn.Module):
         cache = dataclasses.replace(cache, hypothesis=past, index=cache.index + 1)
         return self._logits(x), cache
 
+    @nn.nowrap
+    def grow_cache(self, cache: Cache, max_length: int) -> Cache:
+        """Make room for hypotheses of `max_length` tokens, in place of fewer."""
+
+        def pad(array: jax.Array) -> jax.Array:
+            widths = [(0, 0)] * array.ndim
+            widths[2] = (0, max_length - array.shape[2])
+            return jnp.pad(array, widths)
+
+        hypothesis = jax.tree.map(pad, cache.hypothesis)
+        return dataclasses.replace(cache, hypothesis=hypothesis)
+
+    @nn.nowrap
+    def forward_flops(self, source_length: float, target_length: float) -> float:
+        """Count the matrix products of one sentence pair; see `models.operations`."""
+        return transformer_flops(self.config, source_length, target_length)
+
     @property
     def _target_table(self) -> TokenEmbedding:
         tied = self.config.tied_embeddings == "all"
@@ -239,24 +246,3 @@ class Transformer(nn.Module):
         if self.config.use_logits_bias:
             logits = logits + self.logits_bias[None, None]
         return mask_padded_vocabulary(logits, self.config.target_vocab_size)
-
-
-def _boxed_params(model: Transformer, rng: jax.Array) -> Any:
-    """Return new parameters with their logical axis names still around them."""
-    row = jax.ShapeDtypeStruct((1, 1), jnp.int32)
-    variables = model.lazy_init(rng, row, row, source_segments=row, target_segments=row)
-    return variables["params"]
-
-
-def init_params(model: Transformer, rng: jax.Array) -> Any:
-    """Return new float32 parameters: a tree of plain arrays, named by module path."""
-    return nn.unbox(_boxed_params(model, rng))
-
-
-def param_axes(model: Transformer) -> Any:
-    """Return the logical names of every parameter's axes, in the tree of `init_params`.
-
-    A leaf is a PartitionSpec of names such as ("vocab", "d_model").
-    """
-    boxed = jax.eval_shape(lambda rng: _boxed_params(model, rng), jax.random.key(0))
-    return nn.get_partition_spec(boxed)

@@ -2,11 +2,12 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from transformer_jax.config.tree import fields_of, leaves
 from transformer_jax.files import write_atomically
-from transformer_jax.reports import sizes
+from transformer_jax.reports import row_models
 from transformer_jax.reports.render import Report, render
 from transformer_jax.reports.runs import RunSummary, read_run
 from transformer_jax.reports.table2 import run_cost
@@ -32,26 +33,40 @@ def write_card(workdir: str | os.PathLike[str]) -> str:
 def make_card(run: RunSummary) -> str:
     """Return the card as Markdown."""
     facts = render(Report(run.name, _facts(run)), "markdown")
+    departing = list(_departures(run))
     scores = render(Report("Scores", _scores(run)), "markdown")
+    departures = render(Report("Departures from the defaults", departing), "markdown")
     config = json.dumps(run.config, indent=2, ensure_ascii=False)
     parts = [
         facts,
         "#" + scores if run.evaluations else "## Scores\n\nNone yet: run evaluate.py.",
+        "#" + departures if departing else "",
         _USE,
         f"## Config\n\n```json\n{config}\n```\n",
     ]
-    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+    return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+
+
+def _departures(run: RunSummary) -> Iterator[dict[str, Any]]:
+    """Yield each field that decides what an update does and is not at its default.
+
+    The defaults are the paper's base model.
+    """
+    values = dict(leaves(run.config))
+    for path, field in fields_of(values["model.name"], values["task.name"]).items():
+        if not field.is_free and values[path] != field.default:
+            yield {"field": path, "value": values[path], "default": field.default}
 
 
 def _facts(run: RunSummary) -> list[dict[str, Any]]:
     """Return what the run was trained on, for how long, and what that took."""
     data = run.config["data"]
-    model, cost = sizes.of_run(run), run_cost(run)
+    model, cost = row_models.of_run(run), run_cost(run)
     values = {
         "languages": f"{data['source_language']} to {data['target_language']}",
         "source of text": data["source"],
-        "vocabulary (joint sentencepiece BPE)": model.target_vocab_size,
-        "parameters": sizes.count_params(model),
+        "vocabulary (joint sentencepiece BPE)": model.config.target_vocab_size,
+        "parameters": row_models.num_params(model),
         "steps": run.steps,
         "source tokens trained on": _whole(run.source_tokens),
         "target tokens trained on": _whole(run.target_tokens),

@@ -4,7 +4,7 @@ import dataclasses
 
 from transformer_jax.costs.accelerators import find_accelerator
 from transformer_jax.reports.render import Report, Row
-from transformer_jax.reports.table2 import paper_flops
+from transformer_jax.reports.row_models import paper_flops
 
 
 @dataclasses.dataclass(frozen=True)

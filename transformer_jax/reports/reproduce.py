@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from transformer_jax.config.tree import fields_of, leaves
 from transformer_jax.reports import paper_numbers
 from transformer_jax.reports.render import Report
 from transformer_jax.reports.runs import RunSummary, read_run
@@ -11,32 +12,21 @@ from transformer_jax.reports.runs import RunSummary, read_run
 _NUM_AVERAGED = {"base": 5, "big": 20}
 # 3003 lines; the filtered version has 2737, and other scores.
 _TEST_SET = "newstest2014 (full)"
-# Fields that the paper has alike for all models (Sections 3, 5.3 and 5.4).
-_FIELDS: Mapping[str, Mapping[str, Any]] = {
-    "model": {
-        "attention_dropout_rate": 0.0,
-        "feed_forward_dropout_rate": 0.0,
-        "activation": "relu",
-        "positions": "sinusoidal",
-        "sinusoid_layout": "interleaved",
-        "norm_position": "post",
-        "tied_embeddings": "all",
-        "use_attention_bias": False,
-        "use_logits_bias": False,
-    },
-    "training": {"label_smoothing": 0.1, "label_smoothing_formula": "uniform"},
-    "optimizer": {
-        "schedule": "paper",
-        "warmup_steps": 4_000,
-        "learning_rate_factor": 1.0,
-        "beta1": 0.9,
-        "beta2": 0.98,
-        "epsilon": 1e-9,
-        "max_gradient_norm": 0.0,
-        "ema_decay": 0.0,
-    },
-}
+# Fields that say which text a run is of, or how arrays are laid out: none of these is a
+# condition by itself. Every other field is one that decides what an update does.
+_NO_CONDITIONS = (
+    "seed",
+    "data.source",
+    "data.target_language",
+    "data.tfds.",
+    "data.grammar.",
+    "data.row_multiple",
+    "data.max_batch_shapes",
+    "model.vocab_multiple",
+)
 _NOTES = (
+    "The paper's value of a field is its default: the paper's own, or where that "
+    "is silent what docs/fields.md says.",
     "A condition that is not met, or not known yet, may each lower or raise a score.",
     "Decoding conditions are those of the evaluation of the test split that averaged "
     "the most checkpoints.",
@@ -63,36 +53,48 @@ def make_report(workdirs: Sequence[str | os.PathLike[str]]) -> Report:
 
 def _conditions(run: RunSummary) -> Iterator[tuple[str, Any, Any]]:
     """Yield (condition, the paper's value, the run's value or None if unknown)."""
-    data, model = run.config["data"], run.config["model"]
-    size = "big" if model["d_model"] == 1024 else "base"
+    size = "big" if run.config["model"].get("d_model") == 1024 else "base"
     paper = next(row for row in paper_numbers.TABLE_3 if row.row == size)
-    is_french = data["target_language"] == "fr"
-
-    yield "text", "WMT14", _text(data)
-    yield (
-        "vocabulary",
-        32_000 if is_french else paper_numbers.VOCAB_SIZE,
-        data["vocab_size"],
-    )
-    yield "tokens per batch", paper_numbers.TOKENS_PER_BATCH, data["tokens_per_batch"]
+    is_french = run.config["data"]["target_language"] == "fr"
+    yield "text", "WMT14", _text(run.config["data"])
     yield "steps", paper.num_steps, run.steps
-    yield "encoder layers", paper.num_layers, model["num_encoder_layers"]
-    yield "decoder layers", paper.num_layers, model["num_decoder_layers"]
-    yield "width", paper.d_model, model["d_model"]
-    yield "inner width", paper.d_ff, model["d_ff"]
-    yield "heads", paper.num_heads, model["num_heads"]
-    yield (
-        "dropout",
-        0.1 if is_french else paper.dropout_rate,
-        model["dropout_rate"],
-    )
-    depth = model["d_model"] // model["num_heads"]
-    yield "depth of keys", paper.d_k, model["d_k"] or depth
-    yield "depth of values", paper.d_v, model["d_v"] or depth
-    for group, fields in _FIELDS.items():
-        for name, value in fields.items():
-            yield name.replace("_", " "), value, run.config[group][name]
+    yield from _field_conditions(run, paper, is_french)
     yield from _decoding_conditions(run, size, is_french)
+
+
+def _field_conditions(
+    run: RunSummary, paper: paper_numbers.Variation, is_french: bool
+) -> Iterator[tuple[str, Any, Any]]:
+    """Yield every declared field that decides what an update does.
+
+    So an option that is added to the model is a condition, and a departure from the
+    paper where it is used, without a word here.
+    """
+    values = dict(leaves(run.config))
+    of_size = {
+        "data.vocab_size": 32_000 if is_french else paper_numbers.VOCAB_SIZE,
+        "model.num_encoder_layers": paper.num_layers,
+        "model.num_decoder_layers": paper.num_layers,
+        "model.d_model": paper.d_model,
+        "model.d_ff": paper.d_ff,
+        "model.num_heads": paper.num_heads,
+        "model.d_k": paper.d_k,
+        "model.d_v": paper.d_v,
+        "model.dropout_rate": 0.1 if is_french else paper.dropout_rate,
+    }
+    for path, field in fields_of(values["model.name"], values["task.name"]).items():
+        if field.is_free or path.startswith(_NO_CONDITIONS):
+            continue
+        value = values[path]
+        if path in ("model.d_k", "model.d_v") and value is None:
+            value = values["model.d_model"] // values["model.num_heads"]
+        paper_value = of_size.get(path, field.default)
+        # None says "unknown" of a value; here nothing is unknown.
+        yield path, _or_unset(paper_value), _or_unset(value)
+
+
+def _or_unset(value: Any) -> Any:
+    return "unset" if value is None else value
 
 
 def _text(data: dict[str, Any]) -> str:

@@ -12,9 +12,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from transformer_jax.costs.flops import attention_flops
 from transformer_jax.models.attention import MultiHeadAttention
 from transformer_jax.models.configs import TransformerConfig
+from transformer_jax.models.operations import attention_flops
 from transformer_jax.reports import paper_numbers
 from transformer_jax.reports.dependencies import longest_chain, longest_path
 from transformer_jax.reports.render import Report

@@ -4,20 +4,13 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from transformer_jax.costs.accelerators import (
-    Accelerator,
-    find_accelerator,
-    recognise,
-    sustained_flops,
-)
-from transformer_jax.costs.flops import training_flops
+from transformer_jax.costs.accelerators import find_accelerator, sustained_flops
+from transformer_jax.costs.flops import SENTENCE_LENGTH
+from transformer_jax.costs.training import Usage, training_cost
 from transformer_jax.errors import UserError
-from transformer_jax.reports import paper_numbers, sizes
+from transformer_jax.reports import paper_numbers, row_models
 from transformer_jax.reports.render import Report, Row
 from transformer_jax.reports.runs import RunSummary, read_run
-
-# Pieces in a sentence, for the quadratic part of attention, a few percent of the whole.
-SENTENCE_LENGTH = 30
 
 _SCORES = ("sacrebleu", "paper_bleu", "tokenised_lowercase_bleu", "chrf")
 _NOTES = (
@@ -71,27 +64,10 @@ def _paper_row(result: paper_numbers.TranslationResult) -> Row:
         )
         row["computed_flops_by_time"] = by_time
         variation = "big" if "big" in result.row else "base"
-        row["computed_flops"] = paper_flops(variation)
+        row["computed_flops"] = row_models.paper_flops(variation)
         # Of what the paper takes a P100 to sustain, this share went into products.
         row["computed_utilisation"] = row["computed_flops"] / by_time
     return row
-
-
-def paper_flops(variation: str) -> float:
-    """Count the training of the row of Table 3 that is called `variation`."""
-    row = next(row for row in paper_numbers.TABLE_3 if row.row == variation)
-    return variation_flops(row)
-
-
-def variation_flops(row: paper_numbers.Variation) -> float:
-    """Count the training of a row of Table 3, on full batches (Section 5.1)."""
-    num_tokens = row.num_steps * paper_numbers.TOKENS_PER_BATCH
-    return training_flops(
-        sizes.of_variation(row),
-        source_tokens=num_tokens,
-        target_tokens=num_tokens,
-        sentence_length=SENTENCE_LENGTH,
-    )
 
 
 def _run_rows(
@@ -113,53 +89,30 @@ def _run_rows(
 def run_cost(
     run: RunSummary, accelerator: str | None = None, num_chips: int | None = None
 ) -> dict[str, Any]:
-    """Count what a run's updates cost, and how well they used their devices.
+    """Return the columns of what a run's updates cost.
 
-    Args:
-      run: one that counted its real tokens and its time; of an older one, batches count
-        as full and what hangs on its time is left out.
-      accelerator: what it was trained on, if not what it wrote down.
-      num_chips: how many of them, if not what it wrote down.
+    Of an older run, which has not counted its real tokens and its time, batches count
+    as full and what hangs on its time is left out.
+
+    Raises:
+      UserError: if the devices are not known.
     """
     full = run.steps * run.config["data"]["tokens_per_batch"]
-    target_tokens = run.target_tokens or full
-    flops = target_tokens and training_flops(
-        sizes.of_run(run),
+    usage = Usage(
         source_tokens=run.source_tokens or full,
-        target_tokens=target_tokens,
-        sentence_length=SENTENCE_LENGTH,
+        target_tokens=run.target_tokens or full,
+        seconds=run.seconds,
+        target_tokens_per_second=run.target_tokens_per_second,
+        hardware=run.hardware,
     )
-    cost: dict[str, Any] = {"computed_flops": flops}
-    device, number = _devices(run, accelerator, num_chips)
-    if run.seconds is not None:
-        cost["measured_hours"] = run.seconds / 3600
-        if device is not None:
-            cost["computed_flops_by_time"] = sustained_flops(
-                run.seconds, number, device
-            )
-    if device is not None and run.target_tokens_per_second is not None:
-        achieved = run.target_tokens_per_second * flops / target_tokens
-        cost["computed_utilisation"] = achieved / (number * device.peak)
-    return cost
-
-
-def _devices(
-    run: RunSummary, accelerator: str | None, num_chips: int | None
-) -> tuple[Accelerator | None, float]:
-    """Return what a run was trained on, and how many: as given, or as written down.
-
-    A run that changed its devices on the way has no one answer.
-    """
-    if num_chips is not None and num_chips < 1:
-        raise UserError(f"--num_chips={num_chips}: expected at least 1.")
-    used = {(entry["device_kind"], entry["num_devices"]) for entry in run.hardware}
-    kind, num_jax_devices = used.pop() if len(used) == 1 else ("", 0)
-    device = find_accelerator(accelerator) if accelerator else recognise(kind)
-    if device is None or num_chips is not None:
-        return device, num_chips or 0
-    if not num_jax_devices:
-        raise UserError(
-            f"{run.name} has not written down how many devices it used, or used "
-            "different ones. Give --num_chips."
-        )
-    return device, num_jax_devices / device.num_jax_devices
+    try:
+        cost = training_cost(row_models.of_run(run), usage, accelerator, num_chips)
+    except UserError as error:
+        raise UserError(f"{run.name}: {error}") from error
+    columns = {
+        "computed_flops": cost.flops,
+        "measured_hours": None if run.seconds is None else run.seconds / 3600,
+        "computed_flops_by_time": cost.flops_by_time,
+        "computed_utilisation": cost.utilisation,
+    }
+    return {name: value for name, value in columns.items() if value is not None}

@@ -5,11 +5,10 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from transformer_jax.reports import paper_numbers, sizes
+from transformer_jax.reports import paper_numbers, row_models
 from transformer_jax.reports.paper_numbers import Variation
 from transformer_jax.reports.render import Report, Row
 from transformer_jax.reports.runs import RunSummary, read_run
-from transformer_jax.reports.table2 import variation_flops
 
 _NOTES = (
     "computed_params is counted from the model at V = 37 000, all embeddings tied, no "
@@ -31,7 +30,10 @@ def make_report(workdirs: Sequence[str | os.PathLike[str]] = ()) -> Report:
     by_row = {run.name: run for run in runs}
     rows = [_row(row, by_row.pop(row.row, None)) for row in paper_numbers.TABLE_3]
     rows += [
-        {"row": run.name, "computed_params": sizes.count_params(sizes.of_run(run))}
+        {
+            "row": run.name,
+            "computed_params": row_models.num_params(row_models.of_run(run)),
+        }
         | _measured(run)
         for run in by_row.values()
     ]
@@ -39,8 +41,7 @@ def make_report(workdirs: Sequence[str | os.PathLike[str]] = ()) -> Report:
 
 
 def _row(row: Variation, run: RunSummary | None) -> Row:
-    config = sizes.of_variation(row)
-    computed = sizes.count_params(config)
+    computed = row_models.num_params(row_models.of_variation(row))
     difference = None
     if row.params is not None:
         difference = round(100 * (computed / 1e6 / row.params - 1), 1)
@@ -52,7 +53,7 @@ def _row(row: Variation, run: RunSummary | None) -> Row:
         "paper_params": None if row.params is None else row.params * 1_000_000,
         "computed_params": computed,
         "computed_params_difference": difference,
-        "computed_flops": variation_flops(row),
+        "computed_flops": row_models.variation_flops(row),
     } | (_measured(run) if run else {"measured_perplexity": None})
 
 

@@ -1,20 +1,25 @@
-"""From a config to the parts that it names: model, optimizer, schedule, translator.
+"""From a config to the parts that it names: model, task, optimizer, schedule, search.
 
 Here and in its neighbours a `ConfigDict` ends: everything below takes plain numbers,
 dataclasses and functions.
 """
 
+import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
-import jax
 import ml_collections
 import optax
 
 from transformer_jax.data.tokenizer import Tokenizer
 from transformer_jax.decoding.translator import Translator, TranslatorSettings
 from transformer_jax.errors import UserError
+from transformer_jax.fields import from_mapping
 from transformer_jax.models import MODELS
-from transformer_jax.models.transformer import Transformer
+from transformer_jax.models.interface import TranslationModel
+from transformer_jax.runs.rim import naming
+from transformer_jax.tasks import TASKS
+from transformer_jax.tasks.task import Task
 from transformer_jax.training.loop import LoopSettings
 from transformer_jax.training.optimizer import (
     Schedule,
@@ -24,72 +29,113 @@ from transformer_jax.training.optimizer import (
 )
 
 
+@dataclasses.dataclass(frozen=True)
+class Parts:
+    """A model, and what it is for.
+
+    Attributes:
+      model: its module.
+      task: what it is trained for.
+    """
+
+    model: TranslationModel
+    task: Task
+
+
+def check_parts(config: ml_collections.ConfigDict) -> None:
+    """Build what needs no text, so that what cannot be built is refused at once.
+
+    Raises:
+      UserError: names the section and its fields.
+    """
+    task = build_task(config)
+    model = build_model(config, config.data.vocab_size, config.data.vocab_size)
+    _check_longest(config, model)
+    build_schedule(config)
+    build_optimizer(config)
+    translator_settings(config, model)
+    translator_settings(config, model, beam_size=config.evaluation.beam_size)
+    with naming("config.data"):
+        task.check_languages(languages(config, task))
+
+
+def build_parts(
+    config: ml_collections.ConfigDict, tokenizers: Sequence[Tokenizer]
+) -> Parts:
+    """Return the model and the task that the config names, for these vocabularies."""
+    sizes = tokenizers[0].vocab_size, tokenizers[-1].vocab_size
+    return Parts(build_model(config, *sizes), build_task(config))
+
+
+def build_task(config: ml_collections.ConfigDict) -> Task:
+    """Return the task that `config.task` describes."""
+    kind = TASKS[config.task.name]
+    with naming("config.task"):
+        return kind.make(from_mapping(kind.settings, config.task))
+
+
+def languages(config: ml_collections.ConfigDict, task: Task) -> tuple[str, ...]:
+    """Return a language for each side of the task's texts."""
+    data = config.data
+    return (data.source_language, data.target_language)[: len(task.sides)]
+
+
 def build_model(
-    config: ml_collections.ConfigDict, source: Tokenizer, target: Tokenizer
-) -> Transformer:
+    config: ml_collections.ConfigDict, source_vocab_size: int, target_vocab_size: int
+) -> TranslationModel:
     """Return the model that `config.model` describes, for these vocabularies.
 
     Raises:
-      UserError: if there is no such model, or its sizes do not fit together.
+      UserError: if its sizes do not fit together.
     """
-    fields = config.to_dict()
-    name = fields.pop("name")
-    if name not in MODELS:
-        raise UserError(
-            f"config.model.name={name!r} is not a model. Choose one of "
-            f"{', '.join(MODELS)}."
+    kind = MODELS[config.model.name]
+    with naming("config.model"):
+        return kind.module(
+            from_mapping(
+                kind.config,
+                config.model,
+                source_vocab_size=source_vocab_size,
+                target_vocab_size=target_vocab_size,
+            )
         )
-    model_class, config_class = MODELS[name]
-    return model_class(
-        config_class(
-            source_vocab_size=source.vocab_size,
-            target_vocab_size=target.vocab_size,
-            **fields,
-        )
-    )
-
-
-def count_params(params: Any) -> int:
-    """Return the number of parameters in a tree of arrays or of their shapes."""
-    return sum(leaf.size for leaf in jax.tree.leaves(params))
 
 
 def build_schedule(config: ml_collections.ConfigDict) -> Schedule:
     """Return the learning rate after so many updates (Section 5.3)."""
     optimizer = config.optimizer
-    return make_schedule(
-        ScheduleSettings(
-            name=optimizer.schedule,
-            d_model=config.model.d_model,
-            warmup_steps=optimizer.warmup_steps,
-            num_steps=optimizer.decay_steps,
-            peak=optimizer.peak_learning_rate,
-            final_fraction=optimizer.final_share,
-            factor=optimizer.learning_rate_factor,
+    with naming("config.optimizer"):
+        return make_schedule(
+            ScheduleSettings(
+                schedule=optimizer.schedule,
+                d_model=config.model.d_model,
+                warmup_steps=optimizer.warmup_steps,
+                num_steps=optimizer.num_steps,
+                peak_learning_rate=optimizer.peak_learning_rate,
+                final_fraction=optimizer.final_fraction,
+                factor=optimizer.factor,
+            )
         )
-    )
 
 
 def build_optimizer(config: ml_collections.ConfigDict) -> optax.GradientTransformation:
     """Return what `config.optimizer` describes, without the learning rate."""
+    optimizer = config.optimizer
     return make_optimizer(
-        beta1=config.beta1,
-        beta2=config.beta2,
-        epsilon=config.epsilon,
-        clip_norm=config.max_gradient_norm or None,
+        beta1=optimizer.beta1,
+        beta2=optimizer.beta2,
+        epsilon=optimizer.epsilon,
+        clip_norm=optimizer.clip_norm,
     )
 
 
-def build_translator(
-    config: ml_collections.ConfigDict,
-    model: Transformer,
-    params: Any,
-    source: Tokenizer,
-    target: Tokenizer,
-    **changes: Any,
-) -> Translator:
-    """Return a translator as `config.decoding` says, with `changes` to its settings."""
-    is_learned = config.model.positions == "learned"
+def translator_settings(
+    config: ml_collections.ConfigDict, model: TranslationModel, **changes: Any
+) -> TranslatorSettings:
+    """Return how to translate, as `config.decoding` says, with `changes`.
+
+    Raises:
+      UserError: if the settings do not fit together.
+    """
     settings = {
         "beam_size": config.decoding.beam_size,
         "alpha": config.decoding.alpha,
@@ -97,23 +143,55 @@ def build_translator(
         "max_extra_length": config.decoding.max_extra_length,
         "tokens_per_batch": config.decoding.tokens_per_batch,
         "max_source_length": config.data.max_length,
-        "max_output_length": config.model.max_positions if is_learned else None,
+        "max_output_length": model.config.longest_length,
     }
     try:
-        chosen = TranslatorSettings(**settings | changes)
-        return Translator(model, params, source, target, chosen)
+        return TranslatorSettings(**settings | changes)
     except ValueError as error:
         raise UserError(str(error)) from error
 
 
-def loop_settings(config: ml_collections.ConfigDict) -> LoopSettings:
-    """Return when to log, evaluate and save; 0 in the config means never."""
+def build_translator(
+    config: ml_collections.ConfigDict,
+    model: TranslationModel,
+    params: Any,
+    tokenizers: tuple[Tokenizer, ...],
+    **changes: Any,
+) -> Translator:
+    """Return a translator as the config says, with `changes` to its settings.
+
+    Raises:
+      UserError: if the settings do not fit together.
+    """
+    settings = translator_settings(config, model, **changes)
+    source, target = tokenizers
+    try:
+        return Translator(model, params, source, target, settings)
+    except ValueError as error:
+        raise UserError(str(error)) from error
+
+
+def loop_settings(config: ml_collections.ConfigDict, score_name: str) -> LoopSettings:
+    """Return when to log, evaluate and save."""
     return LoopSettings(
         num_steps=config.training.num_steps,
-        log_every_steps=config.training.log_every_steps or None,
-        eval_every_steps=config.evaluation.every_steps or None,
-        save_every_steps=config.checkpoints.every_steps or None,
-        save_every_seconds=60 * config.checkpoints.every_minutes or None,
-        patience=config.training.patience or None,
-        max_skips=config.training.max_skipped_updates,
+        score_name=score_name,
+        log_every_steps=config.training.log_every_steps,
+        eval_every_steps=config.evaluation.eval_every_steps,
+        save_every_steps=config.checkpoints.save_every_steps,
+        save_every_minutes=config.checkpoints.save_every_minutes,
+        patience=config.training.patience,
+        max_skips=config.training.max_skips,
     )
+
+
+def _check_longest(config: ml_collections.ConfigDict, model: TranslationModel
+) -> None:
+    """Make sure that the model has room for the longest sentences."""
+    longest = model.config.longest_length
+    if longest is not None and longest < config.data.max_length:
+        raise UserError(
+            f"config.data.max_length={config.data.max_length}, but the model that "
+            f"config.model describes has room for {longest} pieces: the ends of long "
+            "sentences would have no position. Raise the one or lower the other."
+        )

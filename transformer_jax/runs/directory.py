@@ -13,45 +13,23 @@ RUN/hardware.json      what it was trained on, from which step
 RUN/evaluation/        scores, and the translations that were scored
 """
 
+import contextlib
 import json
 import os
 import pathlib
 import platform
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import ml_collections
 
-from transformer_jax.config.default import CONFIG_VERSION
+from transformer_jax.config.tree import fields_of, leaves
+from transformer_jax.config.versions import read_fields
 from transformer_jax.data.lines import read_lines
 from transformer_jax.errors import UserError
 from transformer_jax.files import write_atomically, write_json
 
-# A run may go on with other values of these: they change where, how fast or how long it
-# runs and how it is looked at, but not what an update does. Text is compared by its
-# fingerprint instead of by its path.
-_FREE_FIELDS = (
-    "data.directory",
-    "data.train_source",
-    "data.train_target",
-    "data.validation_source",
-    "data.validation_target",
-    "data.test_source",
-    "data.test_target",
-    "data.tfds.directory",
-    "data.tokenizer_path",
-    "data.cache_directory",
-    "data.num_workers",
-    "training.num_steps",
-    "training.num_micro_batches",
-    "training.patience",
-    "training.max_skipped_updates",
-    "training.log_every_steps",
-    "decoding.",
-    "evaluation.",
-    "checkpoints.",
-    "sharding.",
-)
+_KEPT_SPLITS = ("validation", "test", "long")
 
 
 class RunDirectory:
@@ -82,18 +60,16 @@ class RunDirectory:
             )
         try:
             fields = json.loads(self.config_path.read_text())
-            version = fields["version"]
+            fields["version"]
         except (ValueError, TypeError, KeyError) as error:
             raise UserError(
                 f"{self.config_path} is not the config of a run. Give the --workdir "
                 "that train.py wrote."
             ) from error
-        if version != CONFIG_VERSION:
-            raise UserError(
-                f"{self.config_path} has version {version}; this program reads version "
-                f"{CONFIG_VERSION}. Use the program that wrote it."
-            )
-        return ml_collections.ConfigDict(fields)
+        try:
+            return read_fields(fields)
+        except UserError as error:
+            raise UserError(f"{self.config_path} cannot be used: {error}") from error
 
     @property
     def is_begun(self) -> bool:
@@ -103,10 +79,16 @@ class RunDirectory:
             path.name.isdigit() for folder in folders for path in folder.glob("*")
         )
 
-    def claim(self, config: ml_collections.ConfigDict) -> list[str]:
+    def claim(
+        self, config: ml_collections.ConfigDict, sides: Sequence[str]
+    ) -> list[str]:
         """Take the directory for `config`, or make sure that its run may go on.
 
         What an earlier start prepared, but never trained with, is made anew.
+
+        Args:
+          config: of the run.
+          sides: of its texts.
 
         Returns:
           One line for each field that differs from before and may.
@@ -120,10 +102,10 @@ class RunDirectory:
             changes = _compare(self.read_config(), config, self.root)
         elif self.config_path.exists():
             self.read_config()  # Refuses a file that no run has written.
-            splits = [
-                self.split_paths(split) for split in ("validation", "test", "long")
-            ]
-            for path in (self.data_path, self.tokenizer_path, *sum(splits, ())):
+            copies: list[pathlib.Path] = sum(
+                (self.split_paths(name, sides) for name in _KEPT_SPLITS), []
+            )
+            for path in (self.data_path, self.tokenizer_path, *copies):
                 path.unlink(missing_ok=True)
         elif taken := [
             path.name
@@ -195,31 +177,34 @@ class RunDirectory:
                 "with. Copy the right one back."
             )
 
-    def write_split(self, split: str, pairs: Iterable[tuple[str, str]]) -> None:
+    def write_split(
+        self, split: str, texts: Iterable[tuple[str, ...]], sides: Sequence[str]
+    ) -> None:
         """Keep a copy of a split's text, unless there is one already."""
-        source_path, target_path = self.split_paths(split)
-        if target_path.exists():
+        paths = self.split_paths(split, sides)
+        if paths[-1].exists():
             return
-        with (
-            write_atomically(target_path) as target_file,
-            write_atomically(source_path) as source_file,
-        ):
-            for source, target in pairs:
-                source_file.write(f"{source}\n".encode())
-                target_file.write(f"{target}\n".encode())
+        with contextlib.ExitStack() as stack:
+            # The last one, which says that all are there, is closed last.
+            files = [stack.enter_context(write_atomically(path)) for path in paths[::-1]]
+            for text in texts:
+                for file, sentence in zip(files, reversed(text), strict=True):
+                    file.write(f"{sentence}\n".encode())
 
-    def split_paths(self, split: str) -> tuple[pathlib.Path, pathlib.Path]:
-        """Return where the two sides of a split's copy lie."""
-        return self.text / f"{split}.source.txt", self.text / f"{split}.target.txt"
+    def split_paths(self, split: str, sides: Sequence[str]) -> list[pathlib.Path]:
+        """Return where the sides of a split's copy lie."""
+        return [self.text / f"{split}.{side}.txt" for side in sides]
 
-    def read_split(self, split: str) -> tuple[list[str], list[str]]:
-        """Return the source and the target lines of a split.
+    def read_split(
+        self, split: str, sides: Sequence[str] = ("source", "target")
+    ) -> tuple[list[str], ...]:
+        """Return the lines of each side of a split.
 
         Raises:
           UserError: if the run has no such split.
         """
-        source_path, target_path = self.split_paths(split)
-        if not target_path.exists():
+        paths = self.split_paths(split, sides)
+        if not paths[-1].exists():
             splits = sorted(
                 {path.name.split(".")[0] for path in self.text.glob("*.txt")}
             )
@@ -228,7 +213,7 @@ class RunDirectory:
                 f"{', '.join(splits) or 'none'}. Give --source and --reference files "
                 "instead."
             )
-        return read_lines(source_path), read_lines(target_path)
+        return tuple(read_lines(path) for path in paths)
 
     def write_evaluation(
         self, name: str, report: Mapping[str, Any], translations: Sequence[str]
@@ -255,32 +240,24 @@ def _compare(
     new: ml_collections.ConfigDict,
     root: pathlib.Path,
 ) -> list[str]:
-    """Return the differences that may be, or fail with those that may not."""
-    before, after = dict(_leaves(old)), dict(_leaves(new))
-    differing = [
-        name
-        for name in sorted(before.keys() | after.keys())
-        if before.get(name) != after.get(name)
-    ]
+    """Return the differences that may be, or fail with those that may not.
+
+    A field's declaration says whether it may change. Text is compared by its
+    fingerprint instead of by its path.
+    """
+    before, after = dict(leaves(old)), dict(leaves(new))
+    fields = fields_of(old.model.name, old.task.name)
     lines = {
-        name: f"config.{name}: {before.get(name)!r} before, {after.get(name)!r} now"
-        for name in differing
+        path: f"config.{path}: {before.get(path)!r} before, {after.get(path)!r} now"
+        for path in sorted(before.keys() | after.keys())
+        if before.get(path) != after.get(path)
     }
-    fixed = [name for name in differing if not name.startswith(_FREE_FIELDS)]
+    fixed = [path for path in lines if path not in fields or not fields[path].is_free]
     if fixed:
-        listed = "\n  ".join(lines[name] for name in fixed)
+        listed = "\n  ".join(lines[path] for path in fixed)
         raise UserError(
             f"{root} holds a run whose result depends on fields that differ now:\n"
             f"  {listed}\n"
             "Use the same values to go on with it, or another --workdir to start anew."
         )
     return list(lines.values())
-
-
-def _leaves(config: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield every field of a tree of configs as (dotted name, value)."""
-    for name, value in config.items():
-        if isinstance(value, ml_collections.ConfigDict):
-            yield from _leaves(value, f"{prefix}{name}.")
-        else:
-            yield prefix + name, value

@@ -4,32 +4,34 @@ import dataclasses
 import functools
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
 import ml_collections
 import optax
 
-from transformer_jax.runs.components import (
-    build_model,
-    build_optimizer,
-    build_schedule,
-    build_translator,
-    count_params,
-    loop_settings,
-)
 from transformer_jax.config.checks import check_config, choose_devices
-from transformer_jax.runs.corpus import Corpus, prepare_corpus
-from transformer_jax.data.batch import Batch
 from transformer_jax.data.batch_plan import BatchPlan
 from transformer_jax.data.batch_shapes import choose_shapes
 from transformer_jax.data.pipeline import evaluation_batches, make_batches
 from transformer_jax.errors import UserError
-from transformer_jax.evaluation.scores import score
-from transformer_jax.evaluation.likelihood import evaluate_loss
-from transformer_jax.models.transformer import Transformer, init_params, param_axes
+from transformer_jax.evaluation.means import mean_metrics
+from transformer_jax.models.parameters import count_params, init_params, param_axes
+from transformer_jax.runs.components import (
+    Parts,
+    build_optimizer,
+    build_parts,
+    build_schedule,
+    build_task,
+    check_parts,
+    languages,
+    loop_settings,
+    translator_settings,
+)
+from transformer_jax.runs.corpus import Corpus, prepare_corpus
 from transformer_jax.runs.directory import RunDirectory
+from transformer_jax.runs.trained_run import read_params
 from transformer_jax.sharding.mesh import (
     describe_devices,
     make_mesh,
@@ -38,12 +40,18 @@ from transformer_jax.sharding.mesh import (
     shard_batch,
 )
 from transformer_jax.sharding.rules import param_shardings
-from transformer_jax.runs.trained_run import read_weights
-from transformer_jax.training import loop, metrics
+from transformer_jax.tasks.task import ValidationParts
+from transformer_jax.training import loop
 from transformer_jax.training.checkpoints import CheckpointStore
-from transformer_jax.training.objectives import LossFn, translation_objective
+from transformer_jax.training.objectives import LossFn
 from transformer_jax.training.state import TrainState, create_state
 from transformer_jax.training.step import eval_step, train_step
+from transformer_jax.training.writers import (
+    JsonLinesWriter,
+    MetricWriter,
+    ProgressWriter,
+    TensorBoardWriter,
+)
 
 _LOGGER = logging.getLogger(__name__)
 # Validation compiles a step for each of its shapes, and is soon over.
@@ -51,9 +59,16 @@ _MAX_VALIDATION_SHAPES = 3
 
 
 def train(
-    config: ml_collections.ConfigDict, workdir: str | os.PathLike[str]
+    config: ml_collections.ConfigDict,
+    workdir: str | os.PathLike[str],
+    writers: Sequence[MetricWriter] | None = None,
 ) -> loop.StopReason:
     """Train as `config` says, or go on with what `workdir` holds.
+
+    Args:
+      config: from `transformer_jax.config.default`, with its changes.
+      workdir: the run's directory; made if it is missing.
+      writers: where numbers go; None: to `default_writers`.
 
     Returns:
       Why training ended.
@@ -62,10 +77,11 @@ def train(
       UserError: for anything in the config, the text or the run that does not fit.
     """
     check_config(config)
+    check_parts(config)
     directory = RunDirectory(workdir)
-    for change in directory.claim(config):
+    for change in directory.claim(config, build_task(config).sides):
         _LOGGER.info("Going on with %s", change)
-    keep_params = config.checkpoints.keep_weights
+    keep_params = config.checkpoints.keep_params
     with CheckpointStore(directory.root, keep_params=keep_params) as store:
         newest = max(store.steps(), default=0)
         if newest >= config.training.num_steps:
@@ -77,28 +93,42 @@ def train(
                 config.training.num_steps,
             )
             return "finished"
-        reason = _train(config, directory, store)
+        if writers is None:
+            writers = default_writers(directory)
+        reason = _train(config, directory, store, writers)
     _LOGGER.info("%s: %s at step %d", directory.root, reason, store.steps()[-1])
     return reason
 
 
+def default_writers(directory: RunDirectory) -> list[MetricWriter]:
+    """Write into the run, as JSON lines and for TensorBoard, and to the terminal."""
+    return [
+        JsonLinesWriter(directory.metrics_path),
+        TensorBoardWriter(directory.events),
+        ProgressWriter(),
+    ]
+
+
 def _train(
-    config: ml_collections.ConfigDict, directory: RunDirectory, store: CheckpointStore
+    config: ml_collections.ConfigDict,
+    directory: RunDirectory,
+    store: CheckpointStore,
+    writers: Sequence[MetricWriter],
 ) -> loop.StopReason:
     """Assemble everything that a training run needs, and run it."""
     corpus = prepare_corpus(config, directory)
-    model = build_model(config.model, corpus.source_tokenizer, corpus.target_tokenizer)
-    schedule, optimizer = build_schedule(config), build_optimizer(config.optimizer)
-    loss_fn = translation_objective(
-        model,
+    parts = build_parts(config, corpus.tokenizers)
+    task = parts.task
+    schedule, optimizer = build_schedule(config), build_optimizer(config)
+    loss_fn = task.make_objective(
+        parts.model,
         label_smoothing=config.training.label_smoothing,
-        formula=config.training.label_smoothing_formula,
+        label_smoothing_formula=config.training.label_smoothing_formula,
     )
     mesh = make_mesh(choose_devices(config))
-    evaluate = _validation(config, directory, corpus, model, loss_fn, mesh)
-    start = _start(config, model, optimizer, mesh, store)
-    start_step = int(start.state.step)
-    directory.record_hardware(start_step, describe_devices(mesh))
+    evaluate = _validation(config, directory, corpus, parts, loss_fn, mesh)
+    start = _start(config, parts, optimizer, mesh, store)
+    directory.record_hardware(int(start.state.step), describe_devices(mesh))
 
     step_fn = jax.jit(
         functools.partial(
@@ -113,35 +143,27 @@ def _train(
         out_shardings=(start.shardings, None),
     )
 
-    def batches_from(step: int) -> Iterator[Batch]:
+    def batches_from(step: int) -> Iterator[Any]:
         batches = make_batches(
-            corpus.train,
+            lambda planned: task.make_batch(corpus.train, planned, corpus.specials),
             corpus.plan,
-            specials=corpus.source_tokenizer.specials,
             start_step=step,
-            num_threads=config.data.num_workers,
+            num_threads=config.data.num_threads,
         )
         return put_ahead(batches, mesh)
 
-    with metrics.MetricWriters(
-        [
-            metrics.JsonLinesWriter(directory.metrics_path, start_step),
-            metrics.TensorBoardWriter(directory.events, start_step),
-            metrics.ProgressWriter(config.training.num_steps, start_step),
-        ]
-    ) as writers:
-        try:
-            _, reason = loop.train(
-                start.state,
-                jax.device_put(start.dropout_rng, replicated(mesh)),
-                loop.Procedure(step_fn, batches_from, schedule, evaluate),
-                store=store,
-                writers=writers,
-                settings=loop_settings(config),
-                metadata=start.metadata,
-            )
-        except jax.errors.JaxRuntimeError as error:
-            raise _explain_memory(error, config, mesh.size) from error
+    try:
+        _, reason = loop.train(
+            start.state,
+            jax.device_put(start.dropout_rng, replicated(mesh)),
+            loop.Procedure(step_fn, batches_from, schedule, evaluate),
+            store=store,
+            writers=writers,
+            settings=loop_settings(config, task.score_name),
+            metadata=start.metadata,
+        )
+    except jax.errors.JaxRuntimeError as error:
+        raise _explain_memory(error, config, mesh.size) from error
     return reason
 
 
@@ -164,7 +186,7 @@ class _Start:
 
 def _start(
     config: ml_collections.ConfigDict,
-    model: Transformer,
+    parts: Parts,
     optimizer: optax.GradientTransformation,
     mesh: jax.sharding.Mesh,
     store: CheckpointStore,
@@ -172,16 +194,18 @@ def _start(
     """Go on from the newest checkpoint, or begin anew where there is none."""
     init_rng, dropout_rng = jax.random.split(jax.random.key(config.seed))
     use_ema = config.optimizer.ema_decay > 0
+    model, inputs = parts.model, parts.task.inputs
     abstract_state = jax.eval_shape(
-        lambda: create_state(init_params(model, init_rng), optimizer, use_ema)
+        lambda: create_state(init_params(model, init_rng, inputs), optimizer, use_ema)
     )
-    shardings = _state_shardings(abstract_state, model, optimizer, mesh)
+    of_params = param_shardings(param_axes(model, inputs), mesh)
+    shardings = _state_shardings(abstract_state, of_params, optimizer, mesh)
     restored = store.restore(jax.tree.map(_with_sharding, abstract_state, shardings))
     if restored is not None:
         state, dropout_rng, metadata = restored
         _LOGGER.info("Going on from step %d", int(state.step))
         return _Start(state, shardings, dropout_rng, metadata)
-    params = _initial_params(config, model, init_rng)
+    params = _initial_params(config, parts, init_rng)
     state = jax.device_put(create_state(params, optimizer, use_ema), shardings)
     _LOGGER.info("%d parameters, %d devices", count_params(params), mesh.size)
     return _Start(state, shardings, dropout_rng, {})
@@ -191,73 +215,65 @@ def _validation(
     config: ml_collections.ConfigDict,
     directory: RunDirectory,
     corpus: Corpus,
-    model: Transformer,
+    parts: Parts,
     loss_fn: LossFn,
     mesh: jax.sharding.Mesh,
-) -> Callable[[TrainState], Mapping[str, float]]:
+) -> loop.Evaluate:
     """Return the function that scores a state on the validation split."""
-    lengths = corpus.validation.source_lengths, corpus.validation.target_lengths
+    task = parts.task
+    lengths = task.plan_lengths(corpus.validation.lengths)
     shapes = choose_shapes(
         *lengths,
         tokens_per_batch=config.decoding.tokens_per_batch,
-        max_shapes=_MAX_VALIDATION_SHAPES,
+        max_batch_shapes=_MAX_VALIDATION_SHAPES,
         row_multiple=config.data.row_multiple,
     )
     plan = BatchPlan(*lengths, shapes, seed=0)
     step_fn = jax.jit(functools.partial(eval_step, loss_fn=loss_fn))
-    language = config.data.target_language
-    sources, references = directory.read_split("validation")
-    # What cannot be scored is refused now, not at the first validation.
-    score(references, references, language)
-    translator = build_translator(
-        config,
-        model,
-        None,
-        corpus.source_tokenizer,
-        corpus.target_tokenizer,
-        beam_size=config.evaluation.beam_size,
-    )
 
-    def evaluate(state: TrainState) -> Mapping[str, float]:
-        params = state.evaluated_params
+    def means(params: Any) -> Mapping[str, float]:
         batches = evaluation_batches(
-            corpus.validation, plan, specials=corpus.source_tokenizer.specials
+            lambda planned: task.make_batch(
+                corpus.validation, planned, corpus.specials
+            ),
+            plan,
         )
         sharded = (shard_batch(batch, mesh) for batch in batches)
-        means = evaluate_loss(params, sharded, step_fn)
-        translator.params = params
-        hypotheses = [line.text for line in translator.translate(sources)]
-        scores = score(hypotheses, references, language)
-        return {
-            "loss": means["loss"],
-            "perplexity": means["perplexity"],
-            "accuracy": means["accuracy"],
-            "sacrebleu": scores.sacrebleu,
-            "chrf": scores.chrf,
-        }
+        return mean_metrics(params, sharded, step_fn)
 
-    return evaluate
+    validate = task.make_validation(
+        ValidationParts(
+            model=parts.model,
+            tokenizers=corpus.tokenizers,
+            lines=directory.read_split("validation", task.sides),
+            languages=languages(config, task),
+            mean_metrics=means,
+            search=translator_settings(
+                config, parts.model, beam_size=config.evaluation.beam_size
+            ),
+        )
+    )
+    return lambda state: validate(state.evaluated_params)
 
 
 def _initial_params(
-    config: ml_collections.ConfigDict, model: Transformer, rng: jax.Array
+    config: ml_collections.ConfigDict, parts: Parts, rng: jax.Array
 ) -> Any:
-    """Return new weights, or those of the run to start from."""
+    """Return new parameters, or those of the run to start from."""
     if config.training.init_from is None:
-        return init_params(model, rng)
-    params, steps = read_weights(RunDirectory(config.training.init_from), model)
+        return init_params(parts.model, rng, parts.task.inputs)
+    params, steps = read_params(RunDirectory(config.training.init_from), parts)
     _LOGGER.info("Starting from %s, step %d", config.training.init_from, steps[-1])
     return params
 
 
 def _state_shardings(
     abstract_state: Any,
-    model: Transformer,
+    of_params: Any,
     optimizer: optax.GradientTransformation,
     mesh: jax.sharding.Mesh,
 ) -> TrainState:
     """Return where each array of a state lies: moments and averages as parameters."""
-    of_params = param_shardings(param_axes(model), mesh)
     whole = replicated(mesh)
     return abstract_state.replace(
         step=whole,

@@ -7,12 +7,12 @@ from typing import Any
 import jax
 import ml_collections
 
-from transformer_jax.runs.components import build_model, build_translator
-from transformer_jax.runs.corpus import open_tokenizer
+from transformer_jax.runs.components import Parts, build_parts, build_translator
+from transformer_jax.runs.joint_tokenizer import open_tokenizer
 from transformer_jax.data.tokenizer import Tokenizer
 from transformer_jax.decoding.translator import Translator
 from transformer_jax.errors import UserError
-from transformer_jax.models.transformer import Transformer, init_params
+from transformer_jax.models.parameters import param_shapes
 from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.training.averaging import average_last, average_range
 from transformer_jax.training.checkpoints import CheckpointStore, Which
@@ -25,29 +25,45 @@ class TrainedRun:
     Attributes:
       directory: the run.
       config: as it was trained.
-      model: its module.
+      parts: its model and its task.
       params: the weights that were chosen.
-      source_tokenizer: of the source side.
-      target_tokenizer: of the target side.
+      tokenizers: one for each side.
       steps: the checkpoints that `params` are, or are the mean of.
     """
 
     directory: RunDirectory
     config: ml_collections.ConfigDict
-    model: Transformer
+    parts: Parts
     params: Any
-    source_tokenizer: Tokenizer
-    target_tokenizer: Tokenizer
+    tokenizers: tuple[Tokenizer, ...]
     steps: tuple[int, ...]
 
+    @property
+    def source_tokenizer(self) -> Tokenizer:
+        """Of the first side."""
+        return self.tokenizers[0]
+
+    @property
+    def target_tokenizer(self) -> Tokenizer:
+        """Of the last side."""
+        return self.tokenizers[-1]
+
     def translator(self, **changes: Any) -> Translator:
-        """Return a translator as the config says, with `changes` to its settings."""
+        """Return a translator as the config says, with `changes` to its settings.
+
+        Raises:
+          UserError: if the run does not translate, or the settings do not fit together.
+        """
+        if self.config.task.name != "translation":
+            raise UserError(
+                f"{self.directory.root} was trained for the task "
+                f"{self.config.task.name!r}; only runs for translation translate."
+            )
         return build_translator(
             self.config,
-            self.model,
+            self.parts.model,
             self.params,
-            self.source_tokenizer,
-            self.target_tokenizer,
+            self.tokenizers,
             **changes,
         )
 
@@ -74,27 +90,28 @@ def load_run(
     directory = RunDirectory(workdir)
     config = directory.read_config()
     tokenizer = open_tokenizer(directory)
-    model = build_model(config.model, tokenizer, tokenizer)
-    params, steps = read_weights(directory, model, checkpoint, average, average_steps)
-    return TrainedRun(directory, config, model, params, tokenizer, tokenizer, steps)
+    parts = build_parts(config, (tokenizer,))
+    tokenizers = (tokenizer,) * len(parts.task.sides)
+    params, steps = read_params(directory, parts, checkpoint, average, average_steps)
+    return TrainedRun(directory, config, parts, params, tokenizers, steps)
 
 
-def read_weights(
+def read_params(
     directory: RunDirectory,
-    model: Transformer,
+    parts: Parts,
     checkpoint: str | None = None,
     average: int = 0,
     average_steps: tuple[int, int, int | None] | None = None,
 ) -> tuple[Any, tuple[int, ...]]:
-    """Return weights of a run for `model`, and the steps that they come from.
+    """Return parameters of a run for `parts.model`, and the steps that they are of.
 
     `load_run` says what chooses them.
 
     Raises:
       UserError: if there is no such checkpoint, or it is of a model of other sizes.
     """
-    abstract = jax.eval_shape(lambda: init_params(model, jax.random.key(0)))
-    keep_params = directory.read_config().checkpoints.keep_weights
+    abstract = param_shapes(parts.model, parts.task.inputs)
+    keep_params = directory.read_config().checkpoints.keep_params
     with CheckpointStore(directory.root, keep_params=keep_params) as store:
         if average_steps is not None:
             mean = average_range(store, *average_steps, abstract)

@@ -8,7 +8,6 @@ import jax
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
-from transformer_jax.data.batch import Batch
 from transformer_jax.errors import UserError
 
 DATA_AXIS = "data"
@@ -41,13 +40,17 @@ def batch_sharding(mesh: Mesh) -> NamedSharding:
     return NamedSharding(mesh, PartitionSpec(DATA_AXIS))
 
 
-def shard_batch(batch: Batch, mesh: Mesh) -> Batch:
+def shard_batch(batch: Any, mesh: Mesh) -> Any:
     """Put a batch on the mesh, its rows split over the data axis.
+
+    Args:
+      batch: a pytree of arrays [rows, ...].
+      mesh: with a data axis.
 
     Raises:
       UserError: if the rows cannot be split evenly.
     """
-    num_rows = batch.target_tokens.shape[0]
+    num_rows = jax.tree.leaves(batch)[0].shape[0]
     num_shards = mesh.shape[DATA_AXIS]
     if num_rows % num_shards:
         raise UserError(
@@ -58,11 +61,9 @@ def shard_batch(batch: Batch, mesh: Mesh) -> Batch:
     return jax.device_put(batch, batch_sharding(mesh))
 
 
-def put_ahead(
-    batches: Iterable[Batch], mesh: Mesh, num_ahead: int = 1
-) -> Iterator[Batch]:
+def put_ahead(batches: Iterable[Any], mesh: Mesh, num_ahead: int = 1) -> Iterator[Any]:
     """Yield `batches` on the mesh, each sent before the one ahead of it is used."""
-    waiting: collections.deque[Batch] = collections.deque()
+    waiting: collections.deque[Any] = collections.deque()
     for batch in batches:
         waiting.append(shard_batch(batch, mesh))
         if len(waiting) > num_ahead:

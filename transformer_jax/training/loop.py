@@ -5,20 +5,20 @@ import dataclasses
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import jax
 
-from transformer_jax.data.batch import Batch
 from transformer_jax.errors import UserError
+from transformer_jax.evaluation.means import MetricSums
 from transformer_jax.training.checkpoints import CheckpointStore, is_score
-from transformer_jax.training.metrics import MetricWindow, MetricWriter, means
-from transformer_jax.training.objectives import MetricSums
+from transformer_jax.training.metrics import MetricWindow, report_means
 from transformer_jax.training.optimizer import Schedule
 from transformer_jax.training.state import TrainState
+from transformer_jax.training.writers import MetricWriter, MetricWriters
 
-TrainStep = Callable[[TrainState, Batch, jax.Array], tuple[TrainState, MetricSums]]
+TrainStep = Callable[[TrainState, Any, jax.Array], tuple[TrainState, MetricSums]]
 Evaluate = Callable[[TrainState], Mapping[str, float]]
 _TERM, _INTERRUPT = signal.SIGTERM, signal.SIGINT
 StopReason = Literal["finished", "early_stopping", "terminated"]
@@ -26,27 +26,27 @@ StopReason = Literal["finished", "early_stopping", "terminated"]
 
 @dataclasses.dataclass(frozen=True)
 class LoopSettings:
-    """When to do what, in steps unless the name says otherwise; None means never.
+    """When to do what, in steps unless the name says otherwise; 0 means never.
 
     Attributes:
       num_steps: train until so many global batches are taken.
+      score_name: the evaluation's number that is best when highest.
       log_every_steps: report training metrics; each evaluation and save does too.
       eval_every_steps: evaluate; the last step is evaluated in any case.
       save_every_steps: save; a new best score and the last step are saved in any case.
-      save_every_seconds: save so long after the last save, as the paper does (Section
+      save_every_minutes: save so long after the last save, as the paper does (Section
         6.1: every 10 minutes).
       patience: stop after so many evaluations in a row without a new best score.
-      score_name: the evaluation's number that is best when highest.
       max_skips: give up after so many skipped updates in a row.
     """
 
     num_steps: int
-    log_every_steps: int | None = 50
-    eval_every_steps: int | None = None
-    save_every_steps: int | None = None
-    save_every_seconds: float | None = None
-    patience: int | None = None
-    score_name: str = "sacrebleu"
+    score_name: str
+    log_every_steps: int = 0
+    eval_every_steps: int = 0
+    save_every_steps: int = 0
+    save_every_minutes: float = 0.0
+    patience: int = 0
     max_skips: int = 10
 
 
@@ -86,7 +86,7 @@ class Procedure:
     """
 
     train_step: TrainStep
-    batches_from: Callable[[int], Iterator[Batch]]
+    batches_from: Callable[[int], Iterator[Any]]
     learning_rate: Schedule
     evaluate: Evaluate | None
 
@@ -97,7 +97,7 @@ def train(
     procedure: Procedure,
     *,
     store: CheckpointStore,
-    writers: MetricWriter,
+    writers: Sequence[MetricWriter],
     settings: LoopSettings,
     metadata: Mapping[str, Any],
 ) -> tuple[TrainState, StopReason]:
@@ -112,7 +112,7 @@ def train(
       dropout_rng: the run's dropout key; saved in the checkpoints.
       procedure: what to do.
       store: where checkpoints go.
-      writers: where numbers go; the caller closes them.
+      writers: where numbers go; begun and closed here.
       settings: when to do what.
       metadata: what to keep in each checkpoint; of a run that goes on, what the
         checkpoint held, with "best_score" as this function left it.
@@ -129,8 +129,9 @@ def train(
         return state, stop
     batches, evaluate = procedure.batches_from(step), procedure.evaluate
     window = MetricWindow()
-    window_start = last_save = time.monotonic()
-    with _termination_request() as is_asked_to_stop:
+    with MetricWriters(writers) as writer, _termination_request() as is_asked_to_stop:
+        writer.begin(step, settings.num_steps)
+        window_start = last_save = time.monotonic()
         while stop is None:
             batch = next(batches, None)
             if batch is None:
@@ -138,7 +139,7 @@ def train(
             state, sums = procedure.train_step(state, batch, dropout_rng)
             step += 1
             window.add(sums)
-            writers.advance(step)
+            writer.advance(step)
 
             is_asked, is_last = is_asked_to_stop(), step == settings.num_steps
             is_evaluated = evaluate is not None and (
@@ -148,7 +149,7 @@ def train(
                 is_asked
                 or is_last
                 or _is_due(step, settings.save_every_steps)
-                or _is_late(last_save, settings.save_every_seconds)
+                or _is_late(last_save, settings.save_every_minutes)
             )
             values: dict[str, float] = {}
             # Each save too: then the reports of a run that goes on add up to all of it.
@@ -156,7 +157,7 @@ def train(
                 window_sums = window.report()
                 _check_skips(window.longest_skips, step, settings.max_skips)
                 seconds = time.monotonic() - window_start
-                values = _named("train", means(window_sums, seconds))
+                values = _named("train", report_means(window_sums, seconds))
                 values["train/learning_rate"] = float(procedure.learning_rate(step - 1))
 
             score = None
@@ -166,7 +167,7 @@ def train(
                 score = scores.get(settings.score_name)
                 best = best if score is None else best.after(score)
             if values:
-                writers.write(step, values)
+                writer.write(step, values)
 
             stop = _reason_to_stop(step, best, settings, is_asked)
             is_best = is_score(score) and best.num_evaluations_since == 0
@@ -185,20 +186,17 @@ def _reason_to_stop(
 ) -> StopReason | None:
     if step >= settings.num_steps:
         return "finished"
-    if (
-        settings.patience is not None
-        and best.num_evaluations_since >= settings.patience
-    ):
+    if settings.patience and best.num_evaluations_since >= settings.patience:
         return "early_stopping"
     return "terminated" if is_asked else None
 
 
-def _is_due(step: int, every_steps: int | None) -> bool:
-    return every_steps is not None and step % every_steps == 0
+def _is_due(step: int, every_steps: int) -> bool:
+    return every_steps > 0 and step % every_steps == 0
 
 
-def _is_late(last_save: float, every_seconds: float | None) -> bool:
-    return every_seconds is not None and time.monotonic() - last_save >= every_seconds
+def _is_late(last_save: float, every_minutes: float) -> bool:
+    return every_minutes > 0 and time.monotonic() - last_save >= 60 * every_minutes
 
 
 def _named(group: str, values: Mapping[str, float]) -> dict[str, float]:

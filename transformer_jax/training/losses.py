@@ -1,6 +1,6 @@
 """Label-smoothed cross-entropy (Section 5.4)."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +15,7 @@ def smoothed_cross_entropy(
     *,
     label_smoothing: float,
     vocab_size: int,
-    formula: Formula = "uniform",
+    label_smoothing_formula: Formula = "uniform",
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Sum the cross-entropy between smoothed targets and predictions (Section 5.4).
 
@@ -28,8 +28,9 @@ def smoothed_cross_entropy(
       loss_weights: [...] float32; 0 where a position carries no loss.
       label_smoothing: eps, the probability taken away from the truth.
       vocab_size: V, the true number of words, without padding of the table.
-      formula: "uniform" spreads eps over all V words, the truth included, as in the
-        work that the paper cites: 1 - eps + eps/V on the truth, eps/V elsewhere.
+      label_smoothing_formula: "uniform" spreads eps over all V words, the truth
+        included, as in the work that the paper cites: 1 - eps + eps/V on the truth,
+        eps/V elsewhere.
         "others" spreads it over the V - 1 wrong words, as tensor2tensor does: 1 - eps
         on the truth.
 
@@ -38,11 +39,15 @@ def smoothed_cross_entropy(
       nll_sum: weighted sum of -log p(truth), for perplexity; without a gradient.
       weight_sum: sum of the weights, the number of real target tokens.
     """
-    if formula not in ("uniform", "others"):
-        raise ValueError(f'formula must be "uniform" or "others", got {formula!r}.')
-    num_sharing = vocab_size if formula == "uniform" else vocab_size - 1
+    if label_smoothing_formula not in get_args(Formula):
+        raise ValueError(
+            f"label_smoothing_formula={label_smoothing_formula!r}: expected one of "
+            f"{', '.join(get_args(Formula))}."
+        )
+    is_uniform = label_smoothing_formula == "uniform"
+    num_sharing = vocab_size if is_uniform else vocab_size - 1
     elsewhere = label_smoothing / num_sharing
-    on_truth = 1.0 - label_smoothing + (elsewhere if formula == "uniform" else 0.0)
+    on_truth = 1.0 - label_smoothing + (elsewhere if is_uniform else 0.0)
 
     # The targets sum to one, so the cross-entropy is the log-partition less the mean
     # logit under the targets. Written so, XLA needs no array of targets: on a CPU, with

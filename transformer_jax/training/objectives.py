@@ -1,34 +1,38 @@
 """What a batch is trained towards: batch → loss sum, weight sum, metric sums."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
 from transformer_jax.data.batch import Batch
+from transformer_jax.evaluation.means import MetricSums, Ratio
 from transformer_jax.models.dropout import DropoutBits
+from transformer_jax.models.interface import TranslationModel
 from transformer_jax.training.losses import Formula, smoothed_cross_entropy
 
 Params = Any
-MetricSums = Mapping[str, jax.Array]
+# (parameters, batch, dropout) → loss sum, (weight sum, what else is summed): the step
+# divides the loss by the weight once, and reports divide the rest.
 LossFn = Callable[
-    [Params, Batch, DropoutBits | None],
+    [Params, Any, DropoutBits | None],
     tuple[jax.Array, tuple[jax.Array, MetricSums]],
 ]
 
 
 def translation_objective(
-    model: nn.Module, *, label_smoothing: float, formula: Formula = "uniform"
+    model: TranslationModel,
+    *,
+    label_smoothing: float,
+    label_smoothing_formula: Formula = "uniform",
 ) -> LossFn:
     """Teach a model each next target token (Section 5.4).
 
     Args:
-      model: takes source and decoder input tokens with their segments and positions,
-        and has `config.target_vocab_size`.
+      model: what learns.
       label_smoothing: eps of the smoothed targets.
-      formula: where eps goes; see `smoothed_cross_entropy`.
+      label_smoothing_formula: where eps goes; see `smoothed_cross_entropy`.
 
     Returns:
       A loss function; without dropout bits it is deterministic.
@@ -55,13 +59,19 @@ def translation_objective(
             jnp.asarray(batch.loss_weights),
             label_smoothing=label_smoothing,
             vocab_size=model.config.target_vocab_size,
-            formula=formula,
+            label_smoothing_formula=label_smoothing_formula,
         )
+        source, target = batch.source_segments, batch.target_segments
+        num_source = jnp.sum(source != 0, dtype=jnp.float32)
+        num_positions = jnp.float32(source.size + target.size)
+        num_padding = num_positions - (num_source + weight_sum)
         sums = {
-            "loss": loss_sum,
-            "nll": nll_sum,
-            "correct": _num_correct(logits, batch),
-            **_token_counts(batch),
+            "loss": Ratio(loss_sum, weight_sum),
+            "nll": Ratio(nll_sum, weight_sum),
+            "accuracy": Ratio(_num_correct(logits, batch), weight_sum),
+            "padding_share": Ratio(num_padding, num_positions),
+            "source_tokens": num_source,
+            "target_tokens": weight_sum,
         }
         return loss_sum, (weight_sum, sums)
 
@@ -77,13 +87,3 @@ def _num_correct(logits: jax.Array, batch: Batch) -> jax.Array:
     truth = jnp.take_along_axis(logits, batch.target_tokens[..., None], axis=-1)
     is_correct = truth[..., 0] >= jnp.max(logits, axis=-1)
     return jnp.sum(is_correct * batch.loss_weights)
-
-
-def _token_counts(batch: Batch) -> dict[str, jax.Array]:
-    """Count real tokens of both sides, and all positions, padding included."""
-    source, target = batch.source_segments, batch.target_segments
-    return {
-        "source_tokens": jnp.sum(source != 0, dtype=jnp.float32),
-        "target_tokens": jnp.sum(batch.loss_weights),
-        "positions": jnp.float32(source.size + target.size),
-    }

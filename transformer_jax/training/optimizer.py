@@ -16,52 +16,66 @@ from transformer_jax.errors import UserError
 Schedule = Callable[[jax.Array | int], jax.Array]
 
 
-def paper_schedule(d_model: int, warmup_steps: int, factor: float = 1.0) -> Schedule:
-    """d_model^-0.5 * min(step^-0.5, step * warmup_steps^-1.5), times `factor`."""
+def paper_schedule(d_model: int, warmup_steps: int) -> Schedule:
+    """d_model^-0.5 * min(step^-0.5, step * warmup_steps^-1.5)."""
     _check_warmup("paper", warmup_steps, at_least=1)
 
     def learning_rate(num_updates: jax.Array | int) -> jax.Array:
         step = _first_is_one(num_updates)
-        return (
-            factor * d_model**-0.5 * jnp.minimum(step**-0.5, step * warmup_steps**-1.5)
+        return d_model**-0.5 * jnp.minimum(step**-0.5, step * warmup_steps**-1.5)
+
+    return learning_rate
+
+
+def inverse_sqrt(peak_learning_rate: float, warmup_steps: int) -> Schedule:
+    """Rise linearly to the peak at `warmup_steps`, then fall with the step's root."""
+    _check_warmup("inverse_sqrt", warmup_steps, at_least=1)
+
+    def learning_rate(num_updates: jax.Array | int) -> jax.Array:
+        step = _first_is_one(num_updates)
+        return peak_learning_rate * jnp.minimum(
+            step / warmup_steps, (warmup_steps / step) ** 0.5
         )
 
     return learning_rate
 
 
-def inverse_sqrt(peak: float, warmup_steps: int) -> Schedule:
-    """Rise linearly to `peak` at `warmup_steps`, then fall with the step's root."""
-    _check_warmup("inverse_sqrt", warmup_steps, at_least=1)
-
-    def learning_rate(num_updates: jax.Array | int) -> jax.Array:
-        step = _first_is_one(num_updates)
-        return peak * jnp.minimum(step / warmup_steps, (warmup_steps / step) ** 0.5)
-
-    return learning_rate
-
-
 def cosine(
-    peak: float, warmup_steps: int, num_steps: int, final_fraction: float = 0.0
+    peak_learning_rate: float,
+    warmup_steps: int,
+    num_steps: int,
+    final_fraction: float = 0.0,
 ) -> Schedule:
-    """Rise linearly to `peak`, then fall on half a cosine to a fraction of it."""
+    """Rise linearly to the peak, then fall on half a cosine to a fraction of it."""
     _check_warmup("cosine", warmup_steps, before=num_steps)
-    decay = optax.cosine_decay_schedule(peak, num_steps - warmup_steps, final_fraction)
-    return _after_warmup(peak, warmup_steps, decay)
+    decay = optax.cosine_decay_schedule(
+        peak_learning_rate, num_steps - warmup_steps, final_fraction
+    )
+    return _after_warmup(peak_learning_rate, warmup_steps, decay)
 
 
 def linear(
-    peak: float, warmup_steps: int, num_steps: int, final_fraction: float = 0.0
+    peak_learning_rate: float,
+    warmup_steps: int,
+    num_steps: int,
+    final_fraction: float = 0.0,
 ) -> Schedule:
-    """Rise linearly to `peak`, then fall linearly to a fraction of it."""
+    """Rise linearly to the peak, then fall linearly to a fraction of it."""
     _check_warmup("linear", warmup_steps, before=num_steps)
-    decay = optax.linear_schedule(peak, peak * final_fraction, num_steps - warmup_steps)
-    return _after_warmup(peak, warmup_steps, decay)
+    decay = optax.linear_schedule(
+        peak_learning_rate,
+        peak_learning_rate * final_fraction,
+        num_steps - warmup_steps,
+    )
+    return _after_warmup(peak_learning_rate, warmup_steps, decay)
 
 
-def constant(peak: float, warmup_steps: int = 0) -> Schedule:
-    """Rise linearly to `peak`, then stay."""
+def constant(peak_learning_rate: float, warmup_steps: int = 0) -> Schedule:
+    """Rise linearly to the peak, then stay."""
     _check_warmup("constant", warmup_steps)
-    return _after_warmup(peak, warmup_steps, optax.constant_schedule(peak))
+    return _after_warmup(
+        peak_learning_rate, warmup_steps, optax.constant_schedule(peak_learning_rate)
+    )
 
 
 def _first_is_one(num_updates: jax.Array | int) -> jax.Array:
@@ -96,50 +110,54 @@ class ScheduleSettings:
     """Everything that some schedule needs; each reads only its own part.
 
     Attributes:
-      name: one of SCHEDULES.
+      schedule: one of SCHEDULES.
       d_model: width of the model ("paper").
       warmup_steps: steps of the linear rise (all).
       num_steps: length of the training ("cosine", "linear").
-      peak: highest learning rate (all but "paper").
+      peak_learning_rate: the highest (all but "paper").
       final_fraction: of the peak, at the end ("cosine", "linear").
       factor: multiplies whatever the schedule says.
     """
 
-    name: str
+    schedule: str
     d_model: int
     warmup_steps: int
     num_steps: int
-    peak: float
-    final_fraction: float = 0.0
-    factor: float = 1.0
+    peak_learning_rate: float
+    final_fraction: float
+    factor: float
 
 
 SCHEDULES: dict[str, Callable[[ScheduleSettings], Schedule]] = {
     "paper": lambda s: paper_schedule(s.d_model, s.warmup_steps),
-    "inverse_sqrt": lambda s: inverse_sqrt(s.peak, s.warmup_steps),
-    "cosine": lambda s: cosine(s.peak, s.warmup_steps, s.num_steps, s.final_fraction),
-    "linear": lambda s: linear(s.peak, s.warmup_steps, s.num_steps, s.final_fraction),
-    "constant": lambda s: constant(s.peak, s.warmup_steps),
+    "inverse_sqrt": lambda s: inverse_sqrt(s.peak_learning_rate, s.warmup_steps),
+    "cosine": lambda s: cosine(
+        s.peak_learning_rate, s.warmup_steps, s.num_steps, s.final_fraction
+    ),
+    "linear": lambda s: linear(
+        s.peak_learning_rate, s.warmup_steps, s.num_steps, s.final_fraction
+    ),
+    "constant": lambda s: constant(s.peak_learning_rate, s.warmup_steps),
 }
 
 
 def make_schedule(settings: ScheduleSettings) -> Schedule:
     """Build the schedule that `settings` name, times their factor."""
-    if settings.name not in SCHEDULES:
+    if settings.schedule not in SCHEDULES:
         raise UserError(
-            f"There is no learning-rate schedule {settings.name!r}. Use one of "
+            f"There is no learning-rate schedule {settings.schedule!r}. Use one of "
             f"{', '.join(SCHEDULES)}."
         )
-    schedule = SCHEDULES[settings.name](settings)
+    schedule = SCHEDULES[settings.schedule](settings)
     return lambda num_updates: settings.factor * schedule(num_updates)
 
 
 def make_optimizer(
     *,
-    beta1: float = 0.9,
-    beta2: float = 0.98,
-    epsilon: float = 1e-9,
-    clip_norm: float | None = None,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    clip_norm: float = 0.0,
 ) -> optax.GradientTransformation:
     """Adam (Section 5.3) without the learning rate, which the step multiplies in.
 
@@ -147,10 +165,10 @@ def make_optimizer(
       beta1: decay of the gradient's mean.
       beta2: decay of the squared gradient's mean.
       epsilon: added to the root of the squared gradient's mean.
-      clip_norm: largest norm of all gradients together; None (the paper) clips nothing.
+      clip_norm: largest norm of all gradients together; 0 (the paper) clips nothing.
     """
     parts = []
-    if clip_norm is not None:
+    if clip_norm:
         parts.append(optax.clip_by_global_norm(clip_norm))
     parts.append(optax.scale_by_adam(b1=beta1, b2=beta2, eps=epsilon))
     return optax.chain(*parts)

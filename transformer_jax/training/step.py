@@ -7,17 +7,17 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from transformer_jax.data.batch import Batch
 from transformer_jax.errors import UserError
+from transformer_jax.evaluation.means import MetricSums, Ratio
 from transformer_jax.models.dropout import DropoutBits, dropout_bits
-from transformer_jax.training.objectives import LossFn, MetricSums
+from transformer_jax.training.objectives import LossFn
 from transformer_jax.training.optimizer import Schedule
 from transformer_jax.training.state import TrainState
 
 
 def train_step(
     state: TrainState,
-    batch: Batch,
+    batch: Any,
     dropout_rng: jax.Array,
     *,
     loss_fn: LossFn,
@@ -32,7 +32,8 @@ def train_step(
 
     Args:
       state: where training stands; may be donated.
-      batch: one global batch; its rows may be sharded over a mesh.
+      batch: one global batch, a pytree of arrays [rows, ...]; its rows may be sharded
+        over a mesh.
       dropout_rng: the run's dropout key, the same at every step.
       loss_fn: sums of loss, weights and metrics over the rows it is given.
       optimizer: without the learning rate.
@@ -41,33 +42,34 @@ def train_step(
       ema_decay: of the average of the weights; needs `state.ema_params`.
 
     Returns:
-      The next state, and sums over this step: the loss function's, and `steps`,
-      `gradient_norm` and `skipped`.
+      The next state, and sums over this step: the loss function's, and `gradient_norm`
+      and `skipped`.
     """
-    num_rows = batch.target_tokens.shape[0]
+    num_rows = jax.tree.leaves(batch)[0].shape[0]
     bits = dropout_bits(jax.random.fold_in(dropout_rng, state.step), num_rows)
     grads, sums = gradients(
         state.params, batch, bits, loss_fn=loss_fn, num_micro_batches=num_micro_batches
     )
     norm = optax.tree.norm(grads)
     updated = _apply(state, grads, optimizer, schedule(state.step), ema_decay)
-    is_finite = jnp.isfinite(norm) & jnp.isfinite(sums["loss"])
+    is_finite = jnp.isfinite(norm) & jnp.isfinite(sums["loss"].total)
     kept = jax.tree.map(lambda new, old: jnp.where(is_finite, new, old), updated, state)
     skipped = 1 - is_finite.astype(jnp.int32)
     next_state = dataclasses.replace(
         kept, step=state.step + 1, num_skipped=state.num_skipped + skipped
     )
     # What a skipped step saw may be no number and would spoil its neighbours' sums.
-    sums = {name: jnp.where(is_finite, total, 0.0) for name, total in sums.items()}
+    sums = jax.tree.map(lambda total: jnp.where(is_finite, total, 0.0), sums)
     step_sums = {
-        "steps": jnp.float32(1.0),
-        "gradient_norm": jnp.where(is_finite, norm, 0.0),
+        "gradient_norm": Ratio(
+            jnp.where(is_finite, norm, 0.0), is_finite.astype(jnp.float32)
+        ),
         "skipped": skipped.astype(jnp.float32),
     }
     return next_state, {**sums, **step_sums}
 
 
-def eval_step(params: Any, batch: Batch, *, loss_fn: LossFn) -> MetricSums:
+def eval_step(params: Any, batch: Any, *, loss_fn: LossFn) -> MetricSums:
     """Sum the metrics of one batch, without dropout."""
     _, (_, sums) = loss_fn(params, batch, None)
     return sums
@@ -75,7 +77,7 @@ def eval_step(params: Any, batch: Batch, *, loss_fn: LossFn) -> MetricSums:
 
 def gradients(
     params: Any,
-    batch: Batch,
+    batch: Any,
     bits: DropoutBits,
     *,
     loss_fn: LossFn,
@@ -95,7 +97,7 @@ def gradients(
             _split_rows(bits.rows, num_micro_batches),
         )
 
-        def add(carry: Any, part: tuple[Batch, jax.Array]) -> tuple[Any, None]:
+        def add(carry: Any, part: tuple[Any, jax.Array]) -> tuple[Any, None]:
             micro_batch, rows = part
             result = compute(params, micro_batch, dataclasses.replace(bits, rows=rows))
             return jax.tree.map(jnp.add, carry, result), None

@@ -3,8 +3,7 @@ import pickle
 
 import pytest
 
-from transformer_jax.data.sources import SOURCES
-from transformer_jax.data.sources.text_files import TextFilePairs
+from transformer_jax.data.sources.text_files import TextFiles
 from transformer_jax.errors import UserError
 
 
@@ -24,9 +23,9 @@ def _pairs(source):
 
 
 def test_several_aligned_files_are_read_in_order(write):
-    source = SOURCES["files"](
-        source_paths=[write("a.en", "one\ntwo\n"), write("b.en.gz", "three")],
-        target_paths=[write("a.de", "eins\nzwei"), write("b.de", "drei\n")],
+    source = TextFiles(
+        [write("a.en", "one\ntwo\n"), write("b.en.gz", "three")],
+        [write("a.de", "eins\nzwei"), write("b.de", "drei\n")],
     )
     assert _pairs(source) == [("one", "eins"), ("two", "zwei"), ("three", "drei")]
     with pytest.raises(IndexError):
@@ -36,13 +35,15 @@ def test_several_aligned_files_are_read_in_order(write):
 @pytest.mark.parametrize("name", ["pairs.tsv", "pairs.tsv.gz"])
 def test_tab_separated_files_are_read(write, name):
     text = "one\teins\n\n\tzwei\nthree\t \nfour\tvier\r\n"
-    source = TextFilePairs([write(name, text), write("more.tsv", "five\tfünf")], None)
+    source = TextFiles(
+        [write(name, text), write("more.tsv", "five\tfünf")], has_columns=True
+    )
     assert _pairs(source) == [("one", "eins"), ("four", "vier"), ("five", "fünf")]
     assert source.drops == {"empty": 3}
 
 
 def test_pairs_with_a_blank_side_are_skipped_and_the_rest_stay_aligned(write):
-    source = TextFilePairs(
+    source = TextFiles(
         [write("a.en", "1\n\n3\n4\n \n6\n"), write("b.en", "\n8\n")],
         [write("a.de", "1\n2\n\t\n4\n\n6\n"), write("b.de", "7\n8\n")],
     )
@@ -51,7 +52,7 @@ def test_pairs_with_a_blank_side_are_skipped_and_the_rest_stay_aligned(write):
 
 
 def test_what_is_odd_is_kept_in_its_line_counted_and_said(write):
-    source = TextFilePairs(
+    source = TextFiles(
         [write("a.en", "\ufeffone\r\ntwo\u2028still two\r\nthree\x85\f\n")],
         [write("a.de", "eins\n\n\x0bdrei\0\n")],
     )
@@ -67,15 +68,15 @@ def test_what_is_odd_is_kept_in_its_line_counted_and_said(write):
 
 
 def test_a_source_can_be_sent_to_another_process(write):
-    source = TextFilePairs([write("a", "x\ny\n")], [write("b", "u\nv\n")])
+    source = TextFiles([write("a", "x\ny\n")], [write("b", "u\nv\n")])
     assert source[0] == ("x", "u")
     assert _pairs(pickle.loads(pickle.dumps(source))) == [("x", "u"), ("y", "v")]
 
 
 def test_the_fingerprint_follows_the_text_not_the_path(write):
-    source = TextFilePairs([write("a", "x\n")], [write("b", "y\n")]).fingerprint()
-    moved = TextFilePairs([write("c", "x\n")], [write("d.gz", "y\n")]).fingerprint()
-    swapped = TextFilePairs([write("b", "y\n")], [write("a", "x\n")]).fingerprint()
+    source = TextFiles([write("a", "x\n")], [write("b", "y\n")]).fingerprint()
+    moved = TextFiles([write("c", "x\n")], [write("d.gz", "y\n")]).fingerprint()
+    swapped = TextFiles([write("b", "y\n")], [write("a", "x\n")]).fingerprint()
     assert source == moved
     assert len({source, swapped}) == 2
 
@@ -83,23 +84,23 @@ def test_the_fingerprint_follows_the_text_not_the_path(write):
 def test_files_of_different_lengths_are_refused_with_both_counts(write):
     source, target = write("a.en", "1\n2\n3\n"), write("a.de", "1\n2\n")
     with pytest.raises(UserError, match=r"a\.en has 3 lines but .*a\.de has 2"):
-        TextFilePairs([source], [target])
+        TextFiles([source], [target])
 
 
 def test_equal_totals_do_not_hide_files_of_different_lengths(write):
     long, short = write("long", "1\n2\n"), write("short", "1\n")
     with pytest.raises(UserError, match="long has 2 lines but .*short has 1"):
-        TextFilePairs([long, short], [short, long])
+        TextFiles([long, short], [short, long])
 
 
 def test_the_number_of_files_must_agree(write):
     path = write("a", "x\n")
     with pytest.raises(UserError, match="2 source files but 1 target files"):
-        TextFilePairs([path, path], [path])
+        TextFiles([path, path], [path])
     with pytest.raises(UserError, match="No text files are named"):
-        TextFilePairs([], [])
+        TextFiles([], [])
     with pytest.raises(TypeError, match="list of paths"):
-        TextFilePairs(str(path), [path])
+        TextFiles(str(path), [path])
 
 
 @pytest.mark.parametrize(
@@ -110,25 +111,25 @@ def test_a_line_without_exactly_one_tab_is_named(write, text, line, tabs):
     path = write("pairs.tsv", text)
     message = rf"pairs\.tsv, line {line}: found {tabs} tabs, expected exactly one"
     with pytest.raises(UserError, match=message):
-        TextFilePairs([path], None)
+        TextFiles([path], has_columns=True)
 
 
 def test_files_that_cannot_be_read_are_named(write, tmp_path):
     good = write("good", "x\n")
     with pytest.raises(UserError, match="There is no file .*absent"):
-        TextFilePairs([good], [tmp_path / "absent"])
+        TextFiles([good], [tmp_path / "absent"])
     with pytest.raises(UserError, match="is a directory"):
-        TextFilePairs([tmp_path], [good])
+        TextFiles([tmp_path], [good])
     with pytest.raises(UserError, match="empty is empty"):
-        TextFilePairs([good], [write("empty", "")])
+        TextFiles([good], [write("empty", "")])
     with pytest.raises(UserError, match="latin, line 1: byte 0xfc"):
-        TextFilePairs([write("latin", b"\xfcber\n")], [good])
+        TextFiles([write("latin", b"\xfcber\n")], [good])
     packed = write("cut.gz", "text\n" * 100)
     packed.write_bytes(packed.read_bytes()[:-10])
     with pytest.raises(UserError, match=r"cut\.gz is not a whole gzip file"):
-        TextFilePairs([packed], [good])
+        TextFiles([packed], [good])
 
 
 def test_text_without_a_single_pair_is_refused(write):
     with pytest.raises(UserError, match="None of the 2 pairs in .* has text on both"):
-        TextFilePairs([write("a", "x\n\n")], [write("b", "\ny\n")])
+        TextFiles([write("a", "x\n\n")], [write("b", "\ny\n")])

@@ -42,14 +42,14 @@ def test_either_direction_gives_every_line_with_its_partner(data_set):
     lines += [("Ein Satz.", "One\u2028."), ("  ", "d")]
     forward = TfdsPairs(data_set, "train", "de", "en")
     assert len(forward) == NUM_LINES["europarl"] + NUM_LINES["news-commentary"] + 2
-    assert sorted(forward.all_pairs()) == sorted(lines)
+    assert sorted(forward.all_texts()) == sorted(lines)
     backward = TfdsPairs(data_set, "train", "en", "de")
-    assert [(de, en) for en, de in backward.all_pairs()] == list(forward.all_pairs())
+    assert [(de, en) for en, de in backward.all_texts()] == list(forward.all_texts())
 
 
 def test_pairs_are_the_same_in_any_order_of_reading(data_set):
     pairs = TfdsPairs(data_set, "train", "en", "de")
-    in_order = list(pairs.all_pairs())
+    in_order = list(pairs.all_texts())
     again = TfdsPairs(data_set, "train", "en", "de")
     order = [7, 3, 4, 5, 0, 1, len(pairs) - 1, 2]
     assert [again[i] for i in order] == [in_order[i] for i in order]
@@ -65,7 +65,7 @@ def test_newstest2013_validates_and_newstest2014_tests(data_set):
         "test": NUM_TEST,
     }
     for split, name in (("validation", "newstest2013"), ("test", "newstest2014")):
-        pairs = sorted(TfdsPairs(data_set, split, "en", "de").all_pairs())
+        pairs = sorted(TfdsPairs(data_set, split, "en", "de").all_texts())
         expected = [(f"en {name} {n}", f"de {name} {n}") for n in range(len(pairs))]
         assert pairs == expected
 
@@ -102,7 +102,7 @@ def test_a_set_is_found_by_name_by_environment_or_by_its_own_directory(
         open_prepared(NAME, "")
     with pytest.raises(NotPreparedError, match="holds no data set"):
         open_prepared("", str(copy))
-    with pytest.raises(UserError, match="config.data.tfds.name"):
+    with pytest.raises(UserError, match="tfds.name"):
         open_prepared("", "")
 
 

@@ -34,7 +34,7 @@ def test_french_has_two_corpora_more_sorted_on_disk_like_the_real_ones(
     assert data_set.splits["train"] == sum(NUM_LINES.values())
     pairs = TfdsPairs(data_set, "train", "fr", "en")
     expected = [pair for corpus in NUM_LINES for pair in make_lines(corpus, "fr")]
-    assert sorted(pairs.all_pairs()) == sorted(expected)
+    assert sorted(pairs.all_texts()) == sorted(expected)
 
 
 def test_a_prepared_set_is_not_prepared_again(tmp_path, no_network):

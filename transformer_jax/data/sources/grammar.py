@@ -1,5 +1,6 @@
 """The built-in corpus: English sentences and their German translations, made up."""
 
+import dataclasses
 import functools
 import hashlib
 import importlib.resources
@@ -7,7 +8,51 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import get_args
 
 from transformer_jax.data.grammar.splits import Split, make_pair
+from transformer_jax.data.text_source import OneSide, OpenRequest, TextSource
 from transformer_jax.errors import UserError
+from transformer_jax.fields import fixed
+
+_LANGUAGES = ("en", "de")
+
+
+@dataclasses.dataclass(frozen=True)
+class GrammarSettings:
+    """How much of the built-in corpus to make."""
+
+    num_train_pairs: int = fixed(100_000, "pairs of the training split", least=1)
+    num_validation_pairs: int = fixed(500, "pairs of the validation split", least=1)
+    num_test_pairs: int = fixed(
+        1_000, "pairs of the test split, and of the one with long sentences", least=1
+    )
+
+
+def open_grammar(
+    settings: GrammarSettings, request: OpenRequest
+) -> dict[str, TextSource]:
+    """Return the built-in corpus's four splits, or one language of each.
+
+    Raises:
+      UserError: if one language is asked for, and it is neither English nor German.
+    """
+    sizes: dict[Split, int] = {
+        "train": settings.num_train_pairs,
+        "validation": settings.num_validation_pairs,
+        "test": settings.num_test_pairs,
+        "long": settings.num_test_pairs,
+    }
+    splits: dict[str, TextSource] = {
+        split: GrammarPairs(split, num_pairs, request.seed)
+        for split, num_pairs in sizes.items()
+    }
+    if len(request.languages) == 2:
+        return splits
+    language = request.languages[0]
+    if language not in _LANGUAGES:
+        raise UserError(
+            f"The grammar speaks {' and '.join(_LANGUAGES)}, not {language!r}."
+        )
+    side = _LANGUAGES.index(language)
+    return {split: OneSide(pairs, side) for split, pairs in splits.items()}
 
 
 class GrammarPairs:
@@ -51,7 +96,7 @@ class GrammarPairs:
         """Return several pairs, in the given order."""
         return [self[index] for index in indices]
 
-    def all_pairs(self) -> Iterator[tuple[str, str]]:
+    def all_texts(self) -> Iterator[tuple[str, str]]:
         """Yield every pair in order; the grammar drops none."""
         return (self[index] for index in range(self._num_pairs))
 

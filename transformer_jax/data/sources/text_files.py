@@ -1,8 +1,11 @@
-"""Sentence pairs in text files: two aligned ones, or one with a tab in each line."""
+"""Text in files: aligned ones, one with a tab in each line, or lines alone."""
 
+import dataclasses
 import hashlib
+import itertools
 import logging
 import os
+import pathlib
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -11,140 +14,210 @@ import numpy as np
 
 from transformer_jax.data.line_index import LineIndex
 from transformer_jax.data.lines import LineCounts
+from transformer_jax.data.text_source import OpenRequest, Texts, TextSource
 from transformer_jax.errors import UserError
+from transformer_jax.fields import free
 
 _LOGGER = logging.getLogger(__name__)
 
 Paths = Sequence[str | os.PathLike[str]]
 
 
-class TextFilePairs:
-    """A `PairSource` over files that stay on disk, so 40 million lines are fine.
+@dataclasses.dataclass(frozen=True)
+class TextFileSettings:
+    """Text files, plain or .gz, one sentence a line; paths are below `directory`.
 
-    Pairs with a blank side are skipped and counted; all other lines keep their partner.
+    Several files of a split are joined with commas. Where a target is empty, its source
+    holds both sides on each line, separated by a tab.
+    """
+
+    directory: str = free(".", "the folder of the files")
+    train_source: str = free("", "files of the training split's source side")
+    train_target: str = free("", "of its target side; empty: columns of the source")
+    validation_source: str = free("", "files of the validation split, likewise")
+    validation_target: str = free("", "of its target side")
+    test_source: str = free("", "files of the test split, if there is one")
+    test_target: str = free("", "of its target side")
+
+
+def open_text_files(
+    settings: TextFileSettings, request: OpenRequest
+) -> dict[str, TextSource]:
+    """Open the splits that `settings` name files for.
+
+    Raises:
+      UserError: if a split has no file, or its files cannot be read as asked.
+    """
+    has_test = bool(settings.test_source)
+    splits = ("train", "validation", "test") if has_test else ("train", "validation")
+    return {split: _open_split(split, settings, request) for split in splits}
+
+
+def _open_split(
+    split: str, settings: TextFileSettings, request: OpenRequest
+) -> "TextFiles":
+    """Open one split: pairs of lines, or lines alone if one language is asked for."""
+    source, target = (
+        _paths(settings, f"{split}_{side}") for side in ("source", "target")
+    )
+    if not source:
+        raise UserError(
+            f"{split}_source is empty. Name a text file, relative to directory="
+            f"{settings.directory!r}."
+        )
+    is_single = len(request.languages) == 1
+    return TextFiles(
+        *([source] if is_single or not target else [source, target]),
+        has_columns=not is_single and not target,
+        index_directory=request.index_directory,
+    )
+
+
+def _paths(settings: TextFileSettings, field: str) -> list[pathlib.Path]:
+    """Return the files that a field of comma-separated paths names."""
+    directory = pathlib.Path(settings.directory)
+    paths = getattr(settings, field).split(",")
+    return [directory / path.strip() for path in paths if path.strip()]
+
+
+class TextFiles:
+    """A `TextSource` over files that stay on disk, so 40 million lines are fine.
+
+    Texts with a blank side are skipped and counted; other lines keep their partner.
 
     Attributes:
-      drops: number of pairs with a blank side, under "empty".
+      drops: number of texts with a blank side, under "empty".
     """
 
     def __init__(
         self,
-        source_paths: Paths,
-        target_paths: Paths | None,
+        *sides: Paths,
+        has_columns: bool = False,
         index_directory: str | os.PathLike[str] | None = None,
     ) -> None:
         """Index the files, or reuse their index.
 
         Args:
-          source_paths: text files, plain or gzip, read one after the other.
-          target_paths: as many files with the translations, line by line; None if each
-            line of the source files is "source TAB target".
+          *sides: for each side its text files, plain or gzip, read one after the other;
+            line n of one side belongs to line n of the other.
+          has_columns: whether each line of the one side holds "source TAB target".
           index_directory: where the index and unpacked files are kept for the next
             time; None for a temporary directory that goes with this object.
 
         Raises:
-          UserError: if the files cannot be read as pairs.
+          UserError: if the files cannot be read so.
         """
         if index_directory is None:
             self._temporary = tempfile.TemporaryDirectory(prefix="line_index_")
             index_directory = self._temporary.name
-        _check_paths(source_paths, target_paths)
-        has_columns = target_paths is None
-        self._source = [
-            LineIndex(path, index_directory, has_columns=has_columns)
-            for path in source_paths
+        _check_paths(sides)
+        self._has_columns = has_columns
+        self._sides = [
+            [LineIndex(path, index_directory, has_columns=has_columns) for path in side]
+            for side in sides
         ]
-        self._target = [LineIndex(path, index_directory) for path in target_paths or ()]
-        if not has_columns:
-            _check_alignment(self._source, self._target)
-        self._starts = np.cumsum([0, *map(len, self._source)])
-        blank = _concatenate_blank(self._source, self._starts)
-        if not has_columns:
-            blank = np.union1d(blank, _concatenate_blank(self._target, self._starts))
+        _check_alignment(self._sides)
+        self._starts = np.cumsum([0, *map(len, self._sides[0])])
+        blank = np.unique(
+            np.concatenate([_number_blank(side, self._starts) for side in self._sides])
+        )
         # The i-th kept line is i plus the number of blank lines before it.
         self._kept_before_blank = blank - np.arange(len(blank))
-        self._num_pairs = int(self._starts[-1]) - len(blank)
+        self._num_texts = int(self._starts[-1]) - len(blank)
         self.drops: Mapping[str, int] = {"empty": len(blank)}
-        if not self._num_pairs:
+        if not self._num_texts:
             raise UserError(
-                f"None of the {self._starts[-1]} pairs in {_names(source_paths)} has "
-                "text on both sides. Check that the right files are named."
+                f"None of the {self._starts[-1]} {self._noun} in {_names(sides[0])} "
+                f"has text{'' if self._is_single else ' on both sides'}. Check that "
+                "the right files are named."
             )
         _LOGGER.info("%s", self.describe())
 
-    def __len__(self) -> int:
-        return self._num_pairs
+    @property
+    def _is_single(self) -> bool:
+        return len(self._sides) == 1 and not self._has_columns
 
-    def __getitem__(self, index: int) -> tuple[str, str]:
-        if not 0 <= index < self._num_pairs:
-            raise IndexError(f"pair {index} of {self._num_pairs}")
+    @property
+    def _noun(self) -> str:
+        return "lines" if self._is_single else "pairs"
+
+    def __len__(self) -> int:
+        return self._num_texts
+
+    def __getitem__(self, index: int) -> Texts:
+        if not 0 <= index < self._num_texts:
+            raise IndexError(f"text {index} of {self._num_texts}")
         skipped = int(np.searchsorted(self._kept_before_blank, index, side="right"))
         return self._read(index + skipped)
 
-    def gather(self, indices: Sequence[int]) -> list[tuple[str, str]]:
-        """Return several pairs, in the given order."""
+    def gather(self, indices: Sequence[int]) -> list[Texts]:
+        """Return several texts, in the given order."""
         return [self[index] for index in indices]
 
-    def all_pairs(self) -> Iterator[tuple[str, str]]:
-        """Yield every pair of lines, those with a blank side included."""
+    def all_texts(self) -> Iterator[Texts]:
+        """Yield every text, those with a blank side included."""
         return map(self._read, range(int(self._starts[-1])))
 
-    def _read(self, number: int) -> tuple[str, str]:
-        """Return a pair by its number among all lines."""
+    def _read(self, number: int) -> Texts:
+        """Return a text by its number among all lines."""
         file = int(np.searchsorted(self._starts, number, side="right")) - 1
         line = number - int(self._starts[file])
-        if self._target:
-            return self._source[file][line], self._target[file][line]
-        source, _, target = self._source[file][line].partition("\t")
-        return source, target
+        if self._has_columns:
+            source, _, target = self._sides[0][file][line].partition("\t")
+            return source, target
+        return tuple(side[file][line] for side in self._sides)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: v for name, v in self.__dict__.items() if name != "_temporary"}
 
     def fingerprint(self) -> str:
         """Return the sha256 of the hashes of all files, in order."""
-        sides = [
-            [file.sha256 for file in side] for side in (self._source, self._target)
-        ]
+        sides = [[file.sha256 for file in side] for side in self._sides]
+        # A second side without files tells columns from lines alone.
+        if self._has_columns:
+            sides.append([])
         return hashlib.sha256(repr(sides).encode()).hexdigest()
 
     def describe(self) -> str:
         """Return in one line what was read and what was odd about it."""
-        files = self._source + self._target
+        files = list(itertools.chain.from_iterable(self._sides))
         counts = sum((file.counts for file in files), LineCounts())
         return (
-            f"{_names([file.path for file in files])}: {len(self)} pairs; skipped "
-            f"{self.drops['empty']} with an empty side; {counts.describe_oddities()}"
+            f"{_names([file.path for file in files])}: {len(self)} {self._noun}; "
+            f"skipped {self.drops['empty']} with an empty side; "
+            f"{counts.describe_oddities()}"
         )
 
 
-def _check_paths(source_paths: Paths, target_paths: Paths | None) -> None:
-    for paths in (source_paths, target_paths):
+def _check_paths(sides: Sequence[Paths]) -> None:
+    for paths in sides:
         if isinstance(paths, str | os.PathLike):
             raise TypeError(f"expected a list of paths, got the single path {paths!r}")
-    if not source_paths:
+    if not sides or not sides[0]:
         raise UserError("No text files are named. Give at least one path.")
-    if target_paths is not None and len(source_paths) != len(target_paths):
-        raise UserError(
-            f"{len(source_paths)} source files but {len(target_paths)} target files "
-            f"are named: {_names(source_paths)} and {_names(target_paths)}. Give each "
-            "source file its target file, in the same order."
-        )
-
-
-def _check_alignment(source: list[LineIndex], target: list[LineIndex]) -> None:
-    for ours, theirs in zip(source, target, strict=True):
-        if len(ours) != len(theirs):
+    for paths in sides[1:]:
+        if len(sides[0]) != len(paths):
             raise UserError(
-                f"{ours.path} has {len(ours)} lines but {theirs.path} has "
-                f"{len(theirs)}. Aligned files must have as many lines, line n of one "
-                "being the translation of line n of the other. Check that both are "
-                "complete and of the same version."
+                f"{len(sides[0])} source files but {len(paths)} target files are "
+                f"named: {_names(sides[0])} and {_names(paths)}. Give each source file "
+                "its target file, in the same order."
             )
 
 
-def _concatenate_blank(files: list[LineIndex], starts: np.ndarray) -> np.ndarray:
-    """Return the blank lines of all files, numbered through."""
+def _check_alignment(sides: Sequence[Sequence[LineIndex]]) -> None:
+    for first, *others in zip(*sides, strict=True):
+        for other in others:
+            if len(first) != len(other):
+                raise UserError(
+                    f"{first.path} has {len(first)} lines but {other.path} has "
+                    f"{len(other)}. Aligned files must have as many lines, line n of "
+                    "one being the translation of line n of the other. Check that both "
+                    "are complete and of the same version."
+                )
+
+
+def _number_blank(files: list[LineIndex], starts: np.ndarray) -> np.ndarray:
+    """Return the blank lines of all files of a side, numbered through."""
     numbered = [file.blank + start for file, start in zip(files, starts, strict=False)]
     return np.concatenate(numbered)
 

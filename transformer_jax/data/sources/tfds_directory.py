@@ -64,7 +64,7 @@ def open_prepared(name: str, directory: str) -> PreparedDataSet:
     """
     if not (name or directory):
         raise UserError(
-            "Neither config.data.tfds.name nor config.data.tfds.directory is set. Name "
+            "Neither tfds.name nor tfds.directory is set. Name "
             'a translation data set, as "wmt14_translate/de-en", or the directory of '
             "one that TensorFlow Datasets has prepared."
         )
@@ -116,8 +116,8 @@ def check_languages(
         return
     raise UserError(
         f"{name} has the languages {', '.join(languages)}, but "
-        f"config.data.source_language={source!r} and "
-        f"config.data.target_language={target!r}. Set them to two of the languages it "
+        f"source_language={source!r} and "
+        f"target_language={target!r}. Set them to two of the languages it "
         "has, in the direction to translate."
     )
 
@@ -139,14 +139,14 @@ def _open_builder(name: str, directory: str) -> Any:
     if not name:
         raise NotPreparedError(
             f"{directory} holds no data set: it has no {_INFO}. Give the directory of "
-            "the data set's version, or set config.data.tfds.name to find it by name "
+            "the data set's version, or set tfds.name to find it by name "
             "below this one."
         )
     raise NotPreparedError(
         f"The data set {name} has not been prepared in {directory}."
         f"{_describe_unfinished(name, directory)} Prepare it once with `python -m "
         "transformer_jax.prepare_data --config=...`, and set TFDS_DATA_DIR or "
-        "config.data.tfds.directory to the folder it lies in."
+        "tfds.directory to the folder it lies in."
     )
 
 

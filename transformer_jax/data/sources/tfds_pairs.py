@@ -1,14 +1,21 @@
 """Sentence pairs of a translation data set that TensorFlow Datasets has prepared."""
 
+import dataclasses
 import hashlib
 import itertools
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 
 from transformer_jax.data.sources.tfds_directory import (
     PreparedDataSet,
     check_languages,
+    open_prepared,
 )
+from transformer_jax.data.text_source import OneSide, OpenRequest, TextSource
 from transformer_jax.errors import UserError
+from transformer_jax.fields import fixed, free
+
+_LOGGER = logging.getLogger(__name__)
 
 # How many records are read at once.
 _BLOCK = 1024
@@ -16,6 +23,45 @@ _BLOCK = 1024
 _SAMPLE = 1000
 # A set without a validation split lends it this share of its training pairs.
 _LARGEST_LOAN = 3_000
+
+
+@dataclasses.dataclass(frozen=True)
+class TfdsSettings:
+    """A translation data set, prepared by `transformer_jax.prepare_data`."""
+
+    name: str = fixed(
+        "",
+        "its name and configuration, as wmt14_translate/de-en, for either direction; "
+        "empty if directory is that of one prepared data set",
+    )
+    directory: str = free(
+        "", "the folder of prepared data sets; empty: what TFDS_DATA_DIR names"
+    )
+
+
+def open_tfds(settings: TfdsSettings, request: OpenRequest) -> dict[str, TextSource]:
+    """Open the splits of a prepared data set, and say which way they are read.
+
+    Raises:
+      UserError: if it is not there, or lacks one of the languages.
+    """
+    data_set = open_prepared(settings.name, settings.directory)
+    first = request.languages[0]
+    # Of sentences alone, the others' language does not matter: any pair has them.
+    second = (
+        request.languages[1]
+        if len(request.languages) > 1
+        else next(code for code in data_set.languages if code != first)
+    )
+    pairs: dict[str, TextSource] = {
+        split: TfdsPairs(data_set, expression, first, second)
+        for split, expression in split_expressions(data_set.splits).items()
+    }
+    _LOGGER.info("%s", data_set.describe())
+    if len(request.languages) == 1:
+        return {split: OneSide(source, 0) for split, source in pairs.items()}
+    _LOGGER.info("Translating from %s into %s", first, second)
+    return pairs
 
 
 def split_expressions(splits: Mapping[str, int]) -> dict[str, str]:
@@ -44,7 +90,7 @@ def split_expressions(splits: Mapping[str, int]) -> dict[str, str]:
 
 
 class TfdsPairs:
-    """A `PairSource` over array_record files, which stay on disk.
+    """A `TextSource` over array_record files, which stay on disk.
 
     The order is that of the files, which TFDS shuffled when it wrote them. A pair with
     an empty side is left for the token cache to skip and count: finding these pairs
@@ -89,7 +135,7 @@ class TfdsPairs:
         """
         return [pair for block in _blocks(indices) for pair in self._read(block)]
 
-    def all_pairs(self) -> Iterator[tuple[str, str]]:
+    def all_texts(self) -> Iterator[tuple[str, str]]:
         """Yield every pair in order, those with an empty side included."""
         blocks = _blocks(range(len(self)))
         return itertools.chain.from_iterable(map(self._read, blocks))

@@ -216,7 +216,7 @@ def _make_builder(name: str, root: str) -> Any:
         return tfds.builder(name, data_dir=root, file_format="array_record")
     except (tfds.core.DatasetNotFoundError, ValueError) as error:
         raise UserError(
-            f"config.data.tfds.name={name!r} is not a data set that TensorFlow "
+            f"tfds.name={name!r} is not a data set that TensorFlow "
             "Datasets knows. Give its name and configuration, as "
             '"wmt14_translate/de-en".\n'
             f"{_first_line(error)}"

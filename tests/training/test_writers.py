@@ -1,0 +1,138 @@
+import io
+import json
+import math
+
+import pytest
+
+from transformer_jax.training.writers import (
+    JsonLinesWriter,
+    MetricWriter,
+    MetricWriters,
+    ProgressWriter,
+    TensorBoardWriter,
+)
+
+TRAINING = {
+    "train/loss": 2.5,
+    "train/learning_rate": 1e-3,
+    "train/source_tokens_per_second": 777.0,
+    "train/target_tokens_per_second": 1234.0,
+    "train/padding_share": 0.2,
+}
+
+
+def begun(writer, start_step=0, num_steps=100):
+    writer.begin(start_step, num_steps)
+    return writer
+
+
+def read(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_a_resumed_run_writes_no_step_twice(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    writer = begun(JsonLinesWriter(path))
+    for step in (10, 20, 30, 40):
+        writer.write(step, {"train/loss": float(step)})
+    writer.close()
+    writer = begun(JsonLinesWriter(path), start_step=20)
+    writer.write(30, {"train/loss": -30.0})
+    writer.close()
+    losses = [(row["step"], row["train/loss"]) for row in read(path)]
+    assert losses == [(10, 10.0), (20, 20.0), (30, -30.0)]
+
+
+def test_a_line_cut_off_by_a_kill_is_dropped(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"step": 10, "train/loss": 1.0}\n{"step": 20, "train/l')
+    begun(JsonLinesWriter(path), start_step=20).close()
+    assert read(path) == [{"step": 10, "train/loss": 1.0}]
+
+
+def test_what_is_no_number_is_null_in_json(tmp_path):
+    path = tmp_path / "run" / "metrics.jsonl"
+    writer = begun(JsonLinesWriter(path))
+    writer.write(1, {"a": math.nan, "b": math.inf, "c": 2.0})
+    writer.close()
+    assert read(path) == [{"step": 1, "a": None, "b": None, "c": 2.0}]
+
+
+def test_tensorboard_gets_a_file_of_events(tmp_path):
+    writer = begun(TensorBoardWriter(tmp_path), start_step=5)
+    writer.write(10, {"train/loss": 1.0})
+    writer.close()
+    (events,) = tmp_path.glob("events.out.tfevents.*")
+    assert b"train/loss" in events.read_bytes()
+
+
+def test_off_a_terminal_progress_is_a_line_now_and_then():
+    stream = io.StringIO()
+    writer = begun(ProgressWriter(stream, seconds_between_lines=1e9))
+    for step in (10, 20):
+        writer.advance(step)
+        writer.write(step, TRAINING)
+    writer.write(30, TRAINING | {"validation/bleu": 31.25})
+    writer.write(100, TRAINING)
+    writer.close()
+    first, scored, last = stream.getvalue().splitlines()
+    assert first.startswith(
+        "step 10/100  loss 2.500, learning rate 1.00e-03, 1234 target tokens/s, "
+        "padding 20 %"
+    )
+    assert "validation/bleu 31.25" in scored
+    assert last.startswith("step 100/100")
+    assert last.endswith("0:00:00 left")
+
+
+def test_on_a_terminal_progress_is_a_bar():
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    stream = Terminal()
+    writer = begun(ProgressWriter(stream), start_step=40)
+    writer.advance(41)
+    writer.write(50, TRAINING)
+    writer.close()
+    assert "41/100" in stream.getvalue()
+    assert "1234 target tokens/s" in stream.getvalue()
+
+
+def test_several_writers_act_as_one_and_are_closed_after_an_error():
+    class Recorder(MetricWriter):
+        def __init__(self):
+            self.calls = []
+
+        def begin(self, start_step, num_steps):
+            self.calls.append((start_step, num_steps))
+
+        def advance(self, step):
+            self.calls.append(step)
+
+        def write(self, step, values):
+            self.calls.append((step, values))
+
+        def close(self):
+            self.calls.append("closed")
+
+    class Broken(MetricWriter):
+        def close(self):
+            raise OSError("no room")
+
+    recorders = Recorder(), Recorder()
+    with pytest.raises(OSError, match="no room"):
+        with MetricWriters([recorders[0], Broken(), recorders[1]]) as writers:
+            writers.begin(0, 9)
+            writers.advance(1)
+            writers.write(1, {"a": 2.0})
+    for recorder in recorders:
+        assert recorder.calls == [(0, 9), 1, (1, {"a": 2.0}), "closed"]
+
+
+def test_a_line_of_another_task_names_its_own_tokens():
+    stream = io.StringIO()
+    writer = begun(ProgressWriter(stream))
+    values = {"train/loss": 1.0, "train/learning_rate": 1e-3}
+    writer.write(1, values | {"train/tokens_per_second": 5.0})
+    assert "learning rate 1.00e-03, 5 tokens/s  " in stream.getvalue()

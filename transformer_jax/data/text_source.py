@@ -1,0 +1,89 @@
+"""What every source of text offers: its sentences by number."""
+
+import dataclasses
+import hashlib
+import pathlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+Texts = tuple[str, ...]
+
+
+class TextSource(Protocol):
+    """Texts by number: the one interface in front of every corpus.
+
+    A text is a tuple with a sentence for each side: (source, target) of a pair, or one
+    sentence alone.
+
+    Attributes:
+      drops: texts that the source itself left out, by reason.
+    """
+
+    @property
+    def drops(self) -> Mapping[str, int]: ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int) -> Texts: ...
+
+    def gather(self, indices: Sequence[int]) -> Sequence[Texts]:
+        """Return several texts, in the given order, as fast as the files allow."""
+        ...
+
+    def all_texts(self) -> Iterator[Texts]:
+        """Yield every text in order, those included that `drops` counts.
+
+        Scores are over every line, so that is what validation and test text is made of.
+        """
+        ...
+
+    def fingerprint(self) -> str:
+        """Return the sha256 of the text, or of all that defines it."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True)
+class OpenRequest:
+    """What a run asks of every source.
+
+    Attributes:
+      languages: a code for each side: two for pairs, one for single sentences.
+      seed: the run's.
+      index_directory: where a source may keep what makes its text quick to reach.
+    """
+
+    languages: tuple[str, ...]
+    seed: int
+    index_directory: pathlib.Path
+
+
+class OneSide:
+    """A `TextSource` of single sentences: one side of a source of pairs."""
+
+    def __init__(self, pairs: TextSource, side: int) -> None:
+        self._pairs = pairs
+        self._side = side
+
+    @property
+    def drops(self) -> Mapping[str, int]:
+        """The pairs' own."""
+        return self._pairs.drops
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def __getitem__(self, index: int) -> Texts:
+        return (self._pairs[index][self._side],)
+
+    def gather(self, indices: Sequence[int]) -> list[Texts]:
+        """Return several sentences, in the given order."""
+        return [(pair[self._side],) for pair in self._pairs.gather(indices)]
+
+    def all_texts(self) -> Iterator[Texts]:
+        """Yield every sentence in order."""
+        return ((pair[self._side],) for pair in self._pairs.all_texts())
+
+    def fingerprint(self) -> str:
+        """Return a hash of the pairs' and of the side."""
+        text = f"{self._pairs.fingerprint()} {self._side}"
+        return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,66 @@
+"""The tokenizer of a run, joint for both languages: taken over, trained or opened."""
+
+import logging
+import shutil
+
+import ml_collections
+
+from transformer_jax.data.text_source import TextSource
+from transformer_jax.data.tokenizer import Tokenizer, sample_sentences, train_tokenizer
+from transformer_jax.files import write_atomically
+from transformer_jax.runs.directory import RunDirectory
+from transformer_jax.runs.rim import naming
+
+_LOGGER = logging.getLogger(__name__)
+
+
+def open_tokenizer(directory: RunDirectory) -> Tokenizer:
+    """Return the tokenizer that a run was trained with.
+
+    Raises:
+      UserError: if it is missing or another.
+    """
+    tokenizer = Tokenizer(directory.tokenizer_path)
+    directory.check_tokenizer(tokenizer.fingerprint)
+    return tokenizer
+
+
+def prepare_tokenizer(
+    config: ml_collections.ConfigDict, directory: RunDirectory, train: TextSource
+) -> Tokenizer:
+    """Return the run's tokenizer, after taking one over or training one.
+
+    Args:
+      config: says which.
+      directory: the run; one that it has already stays.
+      train: the training split, to train on.
+
+    Raises:
+      UserError: if the given one is none, or the text is too small for the vocabulary.
+    """
+    data, path = config.data, directory.tokenizer_path
+    given = data.tokenizer_path
+    if config.training.init_from:
+        given = RunDirectory(config.training.init_from).tokenizer_path
+    if path.exists():
+        pass
+    elif given:
+        # Refuses what is no tokenizer before it becomes the run's.
+        if not Tokenizer(given).has_byte_fallback:
+            _LOGGER.warning(
+                "The tokenizer %s has no byte fallback: characters outside its "
+                "vocabulary will be lost. Train it with --byte_fallback.",
+                given,
+            )
+        with write_atomically(path) as file, open(given, "rb") as existing:
+            shutil.copyfileobj(existing, file)
+    else:
+        _LOGGER.info("Training the tokenizer (%d pieces)", data.vocab_size)
+        with naming("config.data"):
+            train_tokenizer(
+                sample_sentences(train, data.tokenizer_sentences, config.seed),
+                path,
+                vocab_size=data.vocab_size,
+                normalizer=data.normalizer,
+            )
+    return Tokenizer(path)

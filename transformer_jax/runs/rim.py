@@ -1,0 +1,18 @@
+"""Between a config and what it configures: whose arguments are fields of which section."""
+
+import contextlib
+from collections.abc import Iterator
+
+from transformer_jax.errors import UserError
+
+
+@contextlib.contextmanager
+def naming(section: str) -> Iterator[None]:
+    """Put the section's name in front of a message that names its fields.
+
+    What lies below knows its own arguments alone.
+    """
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"{section}: {error}") from error

@@ -1,0 +1,67 @@
+"""The parts of a task, as training asks for them: a dataclass of functions."""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from transformer_jax.data.batch_plan import PlannedBatch
+from transformer_jax.data.token_cache import TokenCache
+from transformer_jax.data.tokenizer import SpecialIds, Tokenizer
+from transformer_jax.decoding.translator import TranslatorSettings
+from transformer_jax.training.objectives import LossFn
+
+# Parameters → numbers, on the validation split.
+Validate = Callable[[Any], Mapping[str, float]]
+
+
+@dataclasses.dataclass(frozen=True)
+class ValidationParts:
+    """What a task may look at to score parameters on the validation split.
+
+    Attributes:
+      model: the module.
+      tokenizers: one for each side.
+      lines: the split's text, a list of sentences for each side.
+      languages: a code for each side.
+      mean_metrics: parameters → what the objective sums, as means over the split.
+      search: how to search, for a task that generates text.
+    """
+
+    model: Any
+    tokenizers: tuple[Tokenizer, ...]
+    lines: tuple[Sequence[str], ...]
+    languages: tuple[str, ...]
+    mean_metrics: Validate
+    search: TranslatorSettings
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """What a model is trained for.
+
+    Attributes:
+      sides: what the sentences of a text are called: two of a pair, or one alone.
+      inputs: shapes of what the model is called with, to make its parameters from.
+      plan_lengths: [sides, texts] tokens of each sentence → the two lengths [texts] by
+        which texts share a batch; those of a side that is not there are 0.
+      make_batch: (cache, planned batch, special ids) → a batch: a pytree of numpy
+        arrays [rows, ...] with the rows of the plan.
+      make_objective: (model, label_smoothing=, label_smoothing_formula=) → what is
+        minimised.
+      check_languages: refuses a code for each side that the task has no use for; needs
+        no text.
+      make_validation: parts → what scores parameters; what cannot be scored is refused
+        here, before the first step.
+      score_name: among what validation finds, the number that is best when highest.
+    """
+
+    sides: tuple[str, ...]
+    inputs: Mapping[str, Any]
+    plan_lengths: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+    make_batch: Callable[[TokenCache, PlannedBatch, SpecialIds], Any]
+    make_objective: Callable[..., LossFn]
+    check_languages: Callable[[Sequence[str]], None]
+    make_validation: Callable[[ValidationParts], Validate]
+    score_name: str
