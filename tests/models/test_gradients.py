@@ -1,4 +1,6 @@
-"""Gradients of the whole model's loss, against a numpy reference."""
+"""Gradients of the whole model's loss, against numpy's and PyTorch's."""
+
+import pathlib
 
 import flax.traverse_util
 import jax
@@ -15,6 +17,7 @@ from transformer_jax.models.transformer import Transformer, init_params
 from transformer_jax.training.objectives import translation_objective
 from transformer_jax.training.step import gradients
 
+FOLDER = pathlib.Path(__file__).parent / "parity"
 NUM_DIRECTIONS = 2
 # The third-order term and float64's rounding both stay below 1e-6 at this step.
 STEP = 1e-5
@@ -77,3 +80,24 @@ def test_gradients_are_the_slopes_of_the_reference_in_random_directions(result):
                 atol=1e-5,
                 err_msg=path,
             )
+
+
+def test_loss_and_every_gradient_agree_with_torch(result):
+    norm_position, loss, grads = result
+    with np.load(FOLDER / "torch_gradients.npz") as file:
+        arrays = {
+            name.removeprefix(f"{norm_position}/"): file[name]
+            for name in file.files
+            if name.startswith(f"{norm_position}/")
+        }
+    # numpy may change what a seed gives; then the file has to be made again.
+    start = case.params(norm_position).values()
+    total = sum(array.sum(dtype=float) for array in start)
+    np.testing.assert_allclose(total, arrays.pop("sum_of_weights"), atol=1e-9)
+    np.testing.assert_allclose(loss, arrays.pop("loss"), atol=1e-5)
+    assert {f"gradients/{path}" for path in grads} == set(arrays)
+    for path, grad in grads.items():
+        expected = arrays[f"gradients/{path}"]
+        # Far above the tolerance, so that no gradient agrees by being small.
+        assert np.abs(expected).max() > 1e-3
+        np.testing.assert_allclose(grad, expected, atol=1e-5, err_msg=path)

@@ -1,4 +1,8 @@
-"""One model and one batch whose gradients are compared; numpy alone."""
+"""One model and one batch whose gradients are compared; numpy alone.
+
+The weights come from a seed, so that PyTorch and the package start from the same ones
+without exchanging them.
+"""
 
 import numpy as np
 
