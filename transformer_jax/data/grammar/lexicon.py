@@ -13,6 +13,9 @@ from typing import NamedTuple
 from transformer_jax.data.grammar import english_forms, german_forms
 from transformer_jax.data.grammar.german_forms import Case
 
+# Every table. A fingerprint of the grammar goes through them in this order.
+TABLES = ("nouns", "adjectives", "verbs", "adverbs", "places", "anaphora", "senses")
+
 # Classes that often appear together.
 GROUPS = {
     "animate": "person,animal",
