@@ -1,11 +1,11 @@
 """Scores of the grammar corpus's suite."""
 
-from transformer_jax.data.grammar.phenomena import (
+from transformer_jax.evaluation.phenomenon_scores import is_right, score_phenomena
+from transformer_jax.grammar.phenomena import (
     PHENOMENA,
     PhenomenonExample,
     phenomenon_examples,
 )
-from transformer_jax.evaluation.phenomenon_scores import is_right, score_phenomena
 
 STREET = "Das Tier überquerte die Straße nicht, weil sie zu breit war."
 PRONOUN = PhenomenonExample("…", STREET, ("weil", "sie"))

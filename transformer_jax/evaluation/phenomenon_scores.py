@@ -4,7 +4,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from transformer_jax.data.grammar.phenomena import PhenomenonExample
+from transformer_jax.grammar.phenomena import PhenomenonExample
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 

@@ -1,4 +1,4 @@
-"""The fingerprint of the built-in corpus: of what its grammar says, not its files."""
+"""The built-in corpus as a source, and its fingerprint: of what the grammar says."""
 
 import ast
 import os
@@ -10,12 +10,59 @@ import sys
 import pytest
 
 import transformer_jax
-from transformer_jax.data.grammar import english_forms, german_forms, lexicon, splits
 from transformer_jax.data.sources.grammar import (
     GrammarPairs,
     content_hash,
     grammar_hash,
 )
+from transformer_jax.errors import UserError
+from transformer_jax.grammar import english_forms, german_forms, lexicon, splits
+
+SPLITS = ("train", "validation", "test", "long")
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    sizes = (3000, 200, 300, 100)
+    return {
+        split: list(GrammarPairs(split, size, seed=3).all_texts())
+        for split, size in zip(SPLITS, sizes, strict=True)
+    }
+
+
+def test_a_pair_depends_on_split_seed_and_index_alone(pairs):
+    for split in SPLITS:
+        again = GrammarPairs(split, 70, seed=3)
+        for index in (69, 0, 7):
+            assert again[index] == pairs[split][index]
+    assert GrammarPairs("train", 1, seed=4)[0] != pairs["train"][0]
+
+
+def test_held_out_sentences_are_distinct_and_training_rarely_repeats(pairs):
+    for split in SPLITS[1:]:
+        assert len(dict(pairs[split])) == len(pairs[split])
+    assert len(dict(pairs["train"])) > 0.99 * len(pairs["train"])
+
+
+def test_wrong_arguments_are_errors():
+    with pytest.raises(ValueError, match="no split 'dev'"):
+        GrammarPairs("dev", 5)
+    with pytest.raises(UserError, match="0 pairs of its test split"):
+        GrammarPairs("test", 0)
+    with pytest.raises(IndexError):
+        GrammarPairs("train", 5)[5]
+
+
+def test_the_fingerprint_tells_corpora_apart():
+    corpora = [
+        GrammarPairs("train", 7, 1),
+        GrammarPairs("train", 7, 2),
+        GrammarPairs("train", 8, 1),
+        GrammarPairs("test", 7, 1),
+    ]
+    assert len({corpus.fingerprint() for corpus in corpora}) == len(corpora)
+    assert corpora[0].fingerprint() == GrammarPairs("train", 7, 1).fingerprint()
+
 
 # Written down by runs when a fingerprint was of the grammar's files.
 FINGERPRINTS = {

@@ -6,11 +6,11 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import get_args
 
-from transformer_jax.data.grammar import lexicon
-from transformer_jax.data.grammar.splits import Split, make_pair
 from transformer_jax.data.text_source import OneSide, OpenRequest, TextSource
 from transformer_jax.errors import UserError
 from transformer_jax.fields import fixed
+from transformer_jax.grammar import lexicon
+from transformer_jax.grammar.splits import Split, make_pair
 
 _LANGUAGES = ("en", "de")
 

@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from transformer_jax.data.grammar import (
+from transformer_jax.grammar import (
     clauses,
     clues,
     lexicon,
@@ -12,10 +12,10 @@ from transformer_jax.data.grammar import (
     phrases,
     structures,
 )
-from transformer_jax.data.grammar.german_forms import Case
-from transformer_jax.data.grammar.lexicon import Adjective, Noun, Verb
-from transformer_jax.data.grammar.phrases import DEFINITE, ONLY_THE, name_of, pick
-from transformer_jax.data.grammar.structures import (
+from transformer_jax.grammar.german_forms import Case
+from transformer_jax.grammar.lexicon import Adjective, Noun, Verb
+from transformer_jax.grammar.phrases import DEFINITE, ONLY_THE, name_of, pick
+from transformer_jax.grammar.structures import (
     IT,
     Clause,
     NounPhrase,

@@ -5,10 +5,10 @@ import random
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
-from transformer_jax.data.grammar import lexicon, structures
-from transformer_jax.data.grammar.german_forms import Case
-from transformer_jax.data.grammar.lexicon import Adjective, Noun
-from transformer_jax.data.grammar.structures import (
+from transformer_jax.grammar import lexicon, structures
+from transformer_jax.grammar.german_forms import Case
+from transformer_jax.grammar.lexicon import Adjective, Noun
+from transformer_jax.grammar.structures import (
     Determiner,
     NounPhrase,
     Pair,

@@ -3,11 +3,11 @@
 import random
 from collections.abc import Callable
 
-from transformer_jax.data.grammar import clauses, phrases, puzzles, structures
-from transformer_jax.data.grammar.clauses import FULL, SLIM
-from transformer_jax.data.grammar.german_forms import Case
-from transformer_jax.data.grammar.phrases import pick
-from transformer_jax.data.grammar.structures import (
+from transformer_jax.grammar import clauses, phrases, puzzles, structures
+from transformer_jax.grammar.clauses import FULL, SLIM
+from transformer_jax.grammar.german_forms import Case
+from transformer_jax.grammar.phrases import pick
+from transformer_jax.grammar.structures import (
     THIRD,
     Clause,
     NounPhrase,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.data.grammar_builders import (
+from tests.grammar.builders import (
     ACCUSATIVE,
     CHILD,
     DATIVE,
@@ -20,8 +20,8 @@ from tests.data.grammar_builders import (
     pp,
     that,
 )
-from transformer_jax.data.grammar import english, german, modals, structures
-from transformer_jax.data.grammar.structures import (
+from transformer_jax.grammar import english, german, modals, structures
+from transformer_jax.grammar.structures import (
     HE,
     IT,
     SHE,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.data.grammar_builders import (
+from tests.grammar.builders import (
     ACCUSATIVE,
     CHILD,
     DOG,
@@ -19,8 +19,8 @@ from tests.data.grammar_builders import (
     np,
     pp,
 )
-from transformer_jax.data.grammar import english, german, modals, structures
-from transformer_jax.data.grammar.structures import (
+from transformer_jax.grammar import english, german, modals, structures
+from transformer_jax.grammar.structures import (
     BARE,
     HE,
     IT,

@@ -3,8 +3,8 @@
 import functools
 from typing import NamedTuple
 
-from transformer_jax.data.grammar import lexicon
-from transformer_jax.data.grammar.lexicon import Adjective, Noun
+from transformer_jax.grammar import lexicon
+from transformer_jax.grammar.lexicon import Adjective, Noun
 
 
 class Antecedent(NamedTuple):

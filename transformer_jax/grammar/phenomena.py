@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from typing import NamedTuple
 
-from transformer_jax.data.grammar import (
+from transformer_jax.grammar import (
     clauses,
     english,
     german,
@@ -16,10 +16,10 @@ from transformer_jax.data.grammar import (
     sentences,
     structures,
 )
-from transformer_jax.data.grammar.german_forms import Case
-from transformer_jax.data.grammar.phrases import pick
-from transformer_jax.data.grammar.splits import hash_number, split_of
-from transformer_jax.data.grammar.structures import (
+from transformer_jax.grammar.german_forms import Case
+from transformer_jax.grammar.phrases import pick
+from transformer_jax.grammar.splits import hash_number, split_of
+from transformer_jax.grammar.structures import (
     Clause,
     NounPhrase,
     PrepositionalPhrase,

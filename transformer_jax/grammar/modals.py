@@ -1,6 +1,6 @@
 """The modal verbs: can, have to, want to, be allowed to, should."""
 
-from transformer_jax.data.grammar.structures import Modal
+from transformer_jax.grammar.structures import Modal
 
 CAN = Modal(
     (("can",) * 3, ("could",) * 3),

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from transformer_jax.data.grammar import english_forms, german_forms
-from transformer_jax.data.grammar.german_forms import Case
+from transformer_jax.grammar import english_forms, german_forms
+from transformer_jax.grammar.german_forms import Case
 
 # Every table. A fingerprint of the grammar goes through them in this order.
 TABLES = ("nouns", "adjectives", "verbs", "adverbs", "places", "anaphora", "senses")
@@ -112,7 +112,7 @@ class Place(NamedTuple):
 
 def table_text(name: str) -> str:
     """Return a table as text, comments and all."""
-    folder = importlib.resources.files("transformer_jax.data.grammar") / "lexicon"
+    folder = importlib.resources.files("transformer_jax.grammar") / "lexicon"
     return (folder / f"{name}.tsv").read_text(encoding="utf-8")
 
 

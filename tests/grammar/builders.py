@@ -1,10 +1,10 @@
 """Short ways to write the structures of sentences in tests."""
 
-from transformer_jax.data.grammar import lexicon
-from transformer_jax.data.grammar.german_forms import Case
-from transformer_jax.data.grammar.lexicon import noun_named, verb_named
-from transformer_jax.data.grammar.phrases import name_of
-from transformer_jax.data.grammar.structures import (
+from transformer_jax.grammar import lexicon
+from transformer_jax.grammar.german_forms import Case
+from transformer_jax.grammar.lexicon import noun_named, verb_named
+from transformer_jax.grammar.phrases import name_of
+from transformer_jax.grammar.structures import (
     THE,
     Clause,
     NounPhrase,

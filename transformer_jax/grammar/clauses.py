@@ -5,11 +5,11 @@ import random
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from transformer_jax.data.grammar import lexicon, phrases, structures
-from transformer_jax.data.grammar.lexicon import Adverb, Noun, Verb
-from transformer_jax.data.grammar.modals import MODALS, SHOULD
-from transformer_jax.data.grammar.phrases import name_of, pick
-from transformer_jax.data.grammar.structures import (
+from transformer_jax.grammar import lexicon, phrases, structures
+from transformer_jax.grammar.lexicon import Adverb, Noun, Verb
+from transformer_jax.grammar.modals import MODALS, SHOULD
+from transformer_jax.grammar.phrases import name_of, pick
+from transformer_jax.grammar.structures import (
     FIRST,
     PLURAL,
     THIRD,

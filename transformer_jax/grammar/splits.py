@@ -7,7 +7,7 @@ import hashlib
 import random
 from typing import Literal
 
-from transformer_jax.data.grammar import english, german, sentences
+from transformer_jax.grammar import english, german, sentences
 
 Split = Literal["train", "validation", "test", "long"]
 

@@ -1,7 +1,7 @@
 """How a structure is said in English."""
 
-from transformer_jax.data.grammar import english_forms
-from transformer_jax.data.grammar.structures import (
+from transformer_jax.grammar import english_forms
+from transformer_jax.grammar.structures import (
     Clause,
     NounPhrase,
     Pair,

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from transformer_jax.data.grammar import german_forms
-from transformer_jax.data.grammar.german_forms import Case, Forms, Table
-from transformer_jax.data.grammar.lexicon import Adjective, Adverb, Noun, Verb
+from transformer_jax.grammar import german_forms
+from transformer_jax.grammar.german_forms import Case, Forms, Table
+from transformer_jax.grammar.lexicon import Adjective, Adverb, Noun, Verb
 
 # The persons that verbs agree with.
 FIRST, THIRD, PLURAL = 0, 1, 2

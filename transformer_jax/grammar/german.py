@@ -1,8 +1,8 @@
 """How a structure is said in German: front, finite verb, middle, closing verbs, end."""
 
-from transformer_jax.data.grammar import german_forms
-from transformer_jax.data.grammar.german_forms import Case
-from transformer_jax.data.grammar.structures import (
+from transformer_jax.grammar import german_forms
+from transformer_jax.grammar.german_forms import Case
+from transformer_jax.grammar.structures import (
     NO,
     Clause,
     NounPhrase,

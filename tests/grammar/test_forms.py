@@ -2,8 +2,8 @@
 
 import pytest
 
-from transformer_jax.data.grammar import english_forms, lexicon, modals, structures
-from transformer_jax.data.grammar.german_forms import (
+from transformer_jax.grammar import english_forms, lexicon, modals, structures
+from transformer_jax.grammar.german_forms import (
     HABEN,
     RELATIVE_PRONOUNS,
     SEIN,
