@@ -12,6 +12,7 @@ import time
 import jax
 import jax.numpy as jnp
 import numpy as np
+import orbax.checkpoint as ocp
 import pytest
 
 from tests.training.toy import assert_same, random_state
@@ -155,6 +156,31 @@ def test_steps_after_a_restored_one_go_when_the_run_saves_again(store, tmp_path)
     store.wait()
     assert store.steps() == store.params_steps() == [1]
     assert store.best_step() == 1
+
+
+def test_what_a_save_only_began_goes_before_the_next_and_nothing_else_ever_goes(
+    store, tmp_path, monkeypatch
+):
+    parents = [tmp_path / "checkpoints", tmp_path / "parameters"]
+    for parent in parents:
+        for name in ("3.orbax-checkpoint-tmp", "4.orbax-checkpoint-tmp-17", "mine"):
+            (parent / name).mkdir(parents=True)
+            (parent / name / "file").write_text("1")
+        (parent / "notes.txt").write_text("2")
+    found = []
+    orbax_save = ocp.StandardCheckpointer.save
+
+    def recorded(saver, folder, *arguments, **keywords):
+        found.append({path.name for path in folder.parent.iterdir()})
+        orbax_save(saver, folder, *arguments, **keywords)
+
+    monkeypatch.setattr(ocp.StandardCheckpointer, "save", recorded)
+    save(store, 2)
+    store.wait()
+    assert found == [{"mine", "notes.txt"}] * 2
+    for parent in parents:
+        assert {path.name for path in parent.iterdir()} == {"2", "mine", "notes.txt"}
+        assert (parent / "mine" / "file").exists()
 
 
 def test_a_run_without_a_whole_state_is_refused_by_name(store, tmp_path):

@@ -26,7 +26,11 @@ import orbax.checkpoint as ocp
 
 from transformer_jax.errors import UserError
 from transformer_jax.training import step_folders
-from transformer_jax.training.save_failures import explain, quiet_background
+from transformer_jax.training.save_failures import (
+    explain,
+    quiet_background,
+    wait_for_other_writes,
+)
 from transformer_jax.training.state import TrainState
 
 NOTE = "step.json"
@@ -85,7 +89,7 @@ class CheckpointStore:
         """Save the state after `step` updates; returns before the files are written.
 
         Whatever the store holds of this step or later ones, left by a run that was
-        broken off, is replaced or removed.
+        broken off, is replaced or removed, what was only begun before this is written.
 
         Args:
           step: number of finished updates.
@@ -114,6 +118,8 @@ class CheckpointStore:
         try:
             for folder in (self._params, self._states):
                 folder.mkdir(parents=True, exist_ok=True)
+            if jax.process_index() == 0:
+                self._remove_begun()
             self._params_saver.save(
                 self._params / str(step), state.evaluated_params, force=True
             )
@@ -283,15 +289,21 @@ class CheckpointStore:
         except BaseException as error:
             self._failure = explain(error, step, self._states)
             self._failure.__cause__ = error
+            wait_for_other_writes()
             self._remove_unfinished(step)
+
+    def _remove_begun(self) -> None:
+        """Remove what still has the temporary name of a save that was broken off."""
+        for parent in (self._states, self._params):
+            for path in step_folders.saves_in(parent):
+                if not path.name.isdigit():
+                    step_folders.remove(path)
 
     def _remove_unfinished(self, step: int) -> None:
         """Give back the room that a failed save of `step` took."""
         for parent in (self._states, self._params):
-            for path in parent.glob(f"{step}*"):
-                if path.name.split(".")[0] == str(step) and not (
-                    step_folders.is_finished(path)
-                ):
+            for path, its_step in step_folders.saves_in(parent).items():
+                if its_step == step and not step_folders.is_finished(path):
                     step_folders.remove(path)
 
     def _remove_old(self, newest: int) -> None:
@@ -302,7 +314,7 @@ class CheckpointStore:
         kept_states = {*states[-self._keep_states :]}
         kept_params = {*params[-self._keep_params :], _highest(scores)}
         for parent, kept in ((self._states, kept_states), (self._params, kept_params)):
-            for path in parent.iterdir():
+            for path in step_folders.saves_in(parent):
                 if not (path.name.isdigit() and int(path.name) in kept):
                     step_folders.remove(path)
 

@@ -1,15 +1,21 @@
-"""What to say when a checkpoint cannot be written."""
+"""What to say, and what to wait for, when a checkpoint cannot be written."""
 
+import contextlib
 import errno
 import functools
+import gc
 import logging
 import pathlib
 import sys
+
+import tensorstore as ts
 
 from transformer_jax.errors import UserError
 
 _DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EACCES)
 _DISK_WORDS = ("No space left", "File too large", "quota exceeded", "Permission denied")
+
+_SECONDS_FOR_A_WRITE = 60.0
 
 
 def explain(error: BaseException, step: int, directory: pathlib.Path) -> BaseException:
@@ -34,6 +40,20 @@ def _disk_reason(error: BaseException | None) -> str | None:
             return str(error)
         error = error.__cause__ or error.__context__
     return None
+
+
+def wait_for_other_writes() -> None:
+    """Block until the writes have ended that were under way when another failed.
+
+    Orbax raises at the first that fails and forgets the others. TensorStore still puts
+    their files into the folder, and makes it anew if it is gone. The garbage collector
+    knows each of them as long as it lasts, because it will report its end.
+    """
+    writes = [thing for thing in gc.get_objects() if type(thing) is ts.Future]
+    for write in writes:
+        # How it ends is of no interest any more.
+        with contextlib.suppress(Exception):
+            write.result(timeout=_SECONDS_FOR_A_WRITE)
 
 
 @functools.cache

@@ -4,13 +4,19 @@ import hashlib
 import json
 import logging
 import pathlib
+import re
 import shutil
+import time
 from collections.abc import Iterable
 
 from transformer_jax.files import write_atomically
 
 _LOGGER = logging.getLogger(__name__)
 CHECKSUMS = "checksums.json"
+# STEP, or what Orbax calls it until it is written; some versions add a number.
+_NAME = re.compile(r"([0-9]+)(\.orbax-checkpoint-tmp.*)?")
+# Seconds between tries to remove a folder, five in all.
+_PAUSES = tuple(0.01 * 2**n for n in range(9))
 
 
 def write_checksums(folder: pathlib.Path) -> None:
@@ -54,6 +60,13 @@ def finished_steps(parent: pathlib.Path) -> list[int]:
     return [step for step in all_steps(parent) if is_finished(parent / str(step))]
 
 
+def saves_in(parent: pathlib.Path) -> dict[pathlib.Path, int]:
+    """Return the folder of each save, begun or ended, with its step; nothing else."""
+    folders = (path for path in parent.glob("*") if path.is_dir())
+    names = {folder: _NAME.fullmatch(folder.name) for folder in folders}
+    return {folder: int(name[1]) for folder, name in names.items() if name}
+
+
 def newest_whole(parent: pathlib.Path, steps: Iterable[int]) -> int | None:
     """Return the newest step without damage; warn of those passed over."""
     for step in sorted(steps, reverse=True):
@@ -65,10 +78,28 @@ def newest_whole(parent: pathlib.Path, steps: Iterable[int]) -> int | None:
 
 
 def remove(folder: pathlib.Path) -> None:
-    """Remove a folder, if it is there."""
+    """Remove a folder, if it is there; say so if it cannot be.
+
+    A write that ends meanwhile may put a file where all had just been removed, and on
+    a network a file that is still open stays under another name. So what is left is
+    removed again, until the folder is gone or the tries are used up.
+    """
     # The list first: what is half removed must not look finished.
     (folder / CHECKSUMS).unlink(missing_ok=True)
-    shutil.rmtree(folder, ignore_errors=True)
+    for pause in _PAUSES:
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(pause)
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        _LOGGER.warning(
+            "%s is of no more use and takes up room, but could not be removed (%s). "
+            "Remove it by hand, or leave it to the next save.",
+            folder,
+            error,
+        )
 
 
 def _files(folder: pathlib.Path) -> list[pathlib.Path]:
