@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 
 import jax
 import jax.numpy as jnp
@@ -232,11 +231,11 @@ def test_a_store_must_keep_something(tmp_path):
         CheckpointStore(tmp_path, keep_params=0)
 
 
-def start(script, folder):
+def start(script, *arguments):
     """Run a script that may use the names of this module in another process."""
     code = "from tests.training.test_checkpoints import *\n" + textwrap.dedent(script)
     return subprocess.Popen(
-        [sys.executable, "-c", code, str(folder)],
+        [sys.executable, "-c", code, *map(str, arguments)],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -268,22 +267,37 @@ def test_a_full_disk_ends_in_an_error_that_says_so_and_spares_the_step_before(tm
         assert_same(store.restore(random_state(2000))[0], random_state(2000))
 
 
-def test_a_kill_in_the_middle_of_a_save_leaves_the_step_before(tmp_path):
+@pytest.mark.parametrize(
+    ("event", "path", "left"),
+    [
+        ("os.rename", "checkpoints/2.orbax-checkpoint-tmp", "2.orbax-checkpoint-tmp"),
+        ("open", "checkpoints/2/step.json", "2"),
+        ("os.rename", "checkpoints/2/checksums.json", "2"),
+    ],
+)
+def test_a_kill_in_the_middle_of_a_save_leaves_the_step_before(
+    tmp_path, event, path, left
+):
+    """Each time just before the event, of which Python tells."""
     script = """
-        store = CheckpointStore(sys.argv[1])
+        folder, event, path = sys.argv[1:]
+        store = CheckpointStore(folder)
         save(store, 1)
         store.wait()
-        save(store, 2, random_state(20_000_000))
-        print("saving", flush=True)
+
+        def kill(name, arguments):
+            if name == event and str(arguments[0]).startswith(f"{folder}/{path}"):
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(kill)
+        save(store, 2)
         store.wait()
-        print("saved", flush=True)
     """
-    process = start(script, tmp_path)
-    assert process.stdout.readline() == "saving\n"
-    time.sleep(0.1)
-    process.send_signal(signal.SIGKILL)
-    out, _ = process.communicate(timeout=60)
-    assert "saved" not in out
+    process = start(script, tmp_path, event, path)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == -signal.SIGKILL, err
+    names = {path.name for path in (tmp_path / "checkpoints").iterdir()}
+    assert names == {"1", left}
     with CheckpointStore(tmp_path) as store:
         assert store.steps() == [1]
         assert_same(store.restore(random_state(200))[0], random_state(200, seed=1))

@@ -5,7 +5,7 @@ import pathlib
 import signal
 import subprocess
 import sys
-import time
+import types
 
 import jax
 import numpy as np
@@ -20,6 +20,7 @@ from tests.training.toy import (
     make_step,
 )
 from transformer_jax.errors import UserError
+from transformer_jax.training import loop
 from transformer_jax.training.checkpoints import CheckpointStore
 from transformer_jax.training.loop import LoopSettings, Procedure, train
 from transformer_jax.training.writers import JsonLinesWriter, MetricWriter
@@ -61,6 +62,27 @@ class Evaluation:
 @pytest.fixture(scope="module")
 def step():
     return make_step()
+
+
+class Clock:
+    """The loop's clock, on which a step takes one second."""
+
+    now = 0.0
+
+    def monotonic(self):
+        return self.now
+
+    def batches_from(self, start):
+        for batch in batches_from(start):
+            self.now += 1.0
+            yield batch
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(loop, "time", types.SimpleNamespace(monotonic=clock.monotonic))
+    return clock
 
 
 def run(folder, step, *, evaluate=None, writers=None, settings=SETTINGS, batches=None):
@@ -130,19 +152,33 @@ def test_the_reports_of_a_run_that_was_broken_off_count_each_token_once(tmp_path
     assert counted == 20 * make_batch(0).loss_weights.sum()
 
 
-def test_saving_is_no_training_time(tmp_path, step, monkeypatch):
+def test_neither_saving_nor_validation_is_training_time(
+    tmp_path, step, clock, monkeypatch
+):
+    class SlowEvaluation(Evaluation):
+        def __call__(self, state):
+            clock.now += 1000.0
+            return super().__call__(state)
+
     save = CheckpointStore.save
 
     def slow_save(*arguments, **keywords):
-        time.sleep(0.5)
+        clock.now += 100.0
         save(*arguments, **keywords)
 
-    run(tmp_path / "warm_up", step)
     monkeypatch.setattr(CheckpointStore, "save", slow_save)
     recorder = Recorder()
-    run(tmp_path / "run", step, writers=recorder)
-    # Saved after step 6, so that it would be counted among steps 7 to 10.
-    assert recorder.rows[10]["train/seconds"] < 0.5
+    run(
+        tmp_path,
+        step,
+        evaluate=SlowEvaluation(),
+        writers=recorder,
+        batches=clock.batches_from,
+    )
+    assert clock.now > 20 + 5 * 1000 + 3 * 100
+    # As many seconds as steps since the last report.
+    seconds = {step: row["train/seconds"] for step, row in recorder.rows.items()}
+    assert seconds == {4: 4, 5: 1, 6: 1, 8: 2, 10: 2, 12: 2, 15: 3, 16: 1, 18: 2, 20: 2}
 
 
 def test_a_finished_run_does_nothing_more(tmp_path, step):
@@ -182,12 +218,12 @@ def test_evaluations_before_the_first_score_cost_no_patience(tmp_path, step):
     assert store.best_step() == 20
 
 
-def test_saves_by_the_clock_need_no_steps(tmp_path, step):
+def test_saves_by_the_clock_come_so_long_after_the_last_save(tmp_path, step, clock):
     settings = LoopSettings(
-        num_steps=3, score_name="sacrebleu", save_every_minutes=1e-9
+        num_steps=10, score_name="sacrebleu", save_every_minutes=2.5 / 60
     )
-    _, _, store = run(tmp_path, step, settings=settings)
-    assert store.params_steps() == [1, 2, 3]
+    _, _, store = run(tmp_path, step, settings=settings, batches=clock.batches_from)
+    assert store.params_steps() == [3, 6, 9, 10]
 
 
 def test_gradients_that_stay_infinite_end_the_run(tmp_path, step):
