@@ -6,7 +6,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 
 import jax
 import numpy as np
@@ -18,54 +17,61 @@ from transformer_jax.runs.trained_run import load_run
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NUM_STEPS = 30
 
+# Kills itself just before Python's change of the given number to the checkpoints; never
+# if that is 0.
 _PROGRAM = """
-import pathlib, sys
+import itertools, os, pathlib, signal, sys
 from tests.tiny_run import tiny_config
 from transformer_jax.runs import experiment
 from transformer_jax.commands.messages import command
+
+text, workdir, num_steps, last_change = sys.argv[1:]
+changes = itertools.count(1)
+
+def kill(event, arguments):
+    if event in ("os.mkdir", "os.rename", "os.remove", "os.rmdir"):
+        if f"{workdir}/checkpoints" in str(arguments[0]):
+            if next(changes) == int(last_change):
+                os.kill(os.getpid(), signal.SIGKILL)
+
+sys.addaudithook(kill)
 with command("train"):
-    config = tiny_config(pathlib.Path(sys.argv[1]), num_steps=int(sys.argv[3]))
+    config = tiny_config(pathlib.Path(text), num_steps=int(num_steps))
     config.evaluation.eval_every_steps = 10
-    experiment.train(config, sys.argv[2])
+    experiment.train(config, workdir)
 """
 
 
-def _start(text: pathlib.Path, workdir: pathlib.Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-c", _PROGRAM, str(text), str(workdir), str(NUM_STEPS)],
+def _train(
+    text: pathlib.Path, workdir: pathlib.Path, last_change: int = 0
+) -> tuple[int, str]:
+    """Train in another process; return its exit code and what it logged."""
+    process = subprocess.run(
+        [sys.executable, "-c", _PROGRAM]
+        + [str(argument) for argument in (text, workdir, NUM_STEPS, last_change)],
         cwd=ROOT,
         env=os.environ | {"JAX_COMPILATION_CACHE_DIR": str(workdir.parent / "xla")},
         stderr=subprocess.PIPE,
+        timeout=600,
+        text=True,
     )
-
-
-def _finish(process: subprocess.Popen[bytes]) -> None:
-    _, message = process.communicate(timeout=600)
-    assert process.returncode == 0, message.decode()
+    return process.returncode, process.stderr
 
 
 @pytest.mark.slow
 def test_a_run_killed_at_random_ends_bit_for_bit_where_the_unbroken_one_ends(tmp_path):
     text = write_text(tmp_path / "text")
-    _finish(_start(text, tmp_path / "unbroken"))
+    code, log = _train(text, tmp_path / "unbroken")
+    assert code == 0, log
 
     rng = random.Random(0)
-    workdir = tmp_path / "broken"
-    num_kills = 0
-    while num_kills < 4:
-        process = _start(text, workdir)
-        # Kill once a checkpoint newer than the last start's is being written.
-        before = _checkpoints(workdir)
-        while process.poll() is None and _checkpoints(workdir) == before:
-            time.sleep(0.01)
-        time.sleep(rng.uniform(0.0, 0.3))
-        if process.poll() is not None:
-            break
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        num_kills += 1
-    assert num_kills >= 2, "the run was over before it could be killed"
-    _finish(_start(text, workdir))
+    for _ in range(4):
+        # A save makes ten changes, and there are fifteen saves.
+        last_change = rng.randint(8, 33)
+        code, log = _train(text, tmp_path / "broken", last_change)
+        assert code == -signal.SIGKILL, log
+    code, log = _train(text, tmp_path / "broken")
+    assert code == 0, log
 
     ours, theirs = (
         jax.tree_util.tree_leaves_with_path(
@@ -76,8 +82,3 @@ def test_a_run_killed_at_random_ends_bit_for_bit_where_the_unbroken_one_ends(tmp
     for (path, left), (_, right) in zip(ours, theirs, strict=True):
         name = jax.tree_util.keystr(path)
         np.testing.assert_array_equal(left, right, err_msg=name)
-
-
-def _checkpoints(workdir: pathlib.Path) -> set[str]:
-    folder = workdir / "checkpoints"
-    return {path.name for path in folder.iterdir()} if folder.exists() else set()
