@@ -6,6 +6,7 @@ import pytest
 
 from transformer_jax.decoding import search
 from transformer_jax.decoding import translator as translate_module
+from transformer_jax.decoding.beam_search import beam_search
 from transformer_jax.decoding.translator import Translator, TranslatorSettings
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.parameters import init_params
@@ -191,9 +192,19 @@ def test_ids_depend_on_neither_batch_size_nor_order_nor_padding(
     _assert_same_ids(translate(LINES, max_source_length=48), expected)
 
 
-def test_a_beam_of_one_is_greedy_search(params):
-    for translation in make(params, beam_size=1, num_best=1).translate(LINES[:3]):
-        assert len(translation.candidates) == 1
+def test_a_beam_of_one_is_greedy_search(params, monkeypatch):
+    settings = dataclasses.replace(SETTINGS, beam_size=1, num_best=1)
+    translator = Translator(MODEL, params, TOKENIZER, IdsTokenizer(), settings)
+    greedy = translator.translate(LINES[:6])
+    beams = []
+
+    def searched_by_beam(*arguments):
+        beams.append(beam_search(*arguments))
+        return beams[-1]
+
+    monkeypatch.setattr(translate_module, "greedy_search", searched_by_beam)
+    _assert_same_ids(translator.translate(LINES[:6]), greedy)
+    assert beams
 
 
 def test_no_text_ever_has_a_line_break(params):

@@ -6,7 +6,6 @@ import pytest
 
 from tests.models import small
 from tests.reference.transformer import transformer as reference
-from transformer_jax.models import MODELS
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.dropout import DropoutBits, dropout_bits
 from transformer_jax.models.parameters import init_params, param_axes, param_shapes
@@ -281,7 +280,3 @@ def _check_names(shape, names):
     known = {"vocab", "positions", "d_model", "heads", "d_k", "d_v", "d_ff"}
     assert len(names) == len(shape)
     assert set(names) <= known
-
-
-def test_the_model_is_found_by_its_name():
-    assert MODELS["transformer"][0] is Transformer
