@@ -2,7 +2,6 @@ import importlib
 
 import pytest
 
-from transformer_jax.config import default
 from transformer_jax.reports.paper_numbers import TABLE_2, TABLE_3
 
 
@@ -36,17 +35,3 @@ def test_every_run_of_table_2_is_a_config(name):
     assert config.model.dropout_rate == (0.3 if name == "ende_big" else 0.1)
     assert config.checkpoints.keep_params == {"base": 5, "big": 20}[size]
     assert config.model.dtype == "bfloat16"
-
-
-def test_the_tensor2tensor_recipe_differs_where_it_says():
-    module = importlib.import_module("configs.wmt14_ende_tensor2tensor")
-    config, paper = module.get_config(), default.get_config()
-    assert config.model.norm_position == "pre"
-    assert config.model.attention_dropout_rate == 0.1
-    assert config.model.feed_forward_dropout_rate == 0.1
-    assert config.model.sinusoid_layout == "tensor2tensor"
-    assert config.optimizer.factor == 2.0
-    assert config.optimizer.warmup_steps == 8_000
-    assert config.optimizer.beta2 == 0.997
-    assert config.optimizer.beta1 == paper.optimizer.beta1
-    assert config.training.label_smoothing_formula == "others"
