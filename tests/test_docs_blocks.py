@@ -1,0 +1,321 @@
+"""Every block of commands in the documents runs, on tiny text and a tiny run.
+
+The names in them are taken as they stand: DIR and RUN are folders, S, R, H and B files
+of the folder in which they run. A block is run as a whole, by bash. One that is neither
+commands nor listed below fails: make it run, or say in the list why it cannot.
+"""
+
+import configparser
+import os
+import pathlib
+import re
+import shutil
+import stat
+import subprocess
+import sys
+from typing import NamedTuple
+
+import pytest
+
+from tests.data.sources.wmt14_archives import prepare_wmt14
+from tests.tiny_run import SPLITS, tiny_config, write_text
+from transformer_jax import experiment
+from transformer_jax.data.sources.grammar import GrammarPairs
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# Blocks that are no commands, by their document and first words, and what they are.
+_NO_COMMANDS = {
+    ("README.md", "score"): "what `make quickstart` prints; test_learning.py",
+    ("ARCHITECTURE.md", "train.py evaluate.py"): "the tree",
+    ("ARCHITECTURE.md", "train.py | evaluate.py"): "who imports whom; test_imports.py",
+}
+
+# Commands that cannot succeed here, and why: what they say has to be this.
+_CANNOT = {
+    "python evaluate.py ... --source S --comet MODEL": (
+        "COMET's model is not part of the project",
+        "There is no COMET model",
+    ),
+}
+
+# Names in the documents that stand for what nobody can type, and what is typed here.
+_STANDS_FOR = {
+    "evaluate.py ...": "evaluate.py --hypothesis H --reference R --target_language de",
+    "RUN ...": "RUN",
+    "=SEED": "=1",
+    "3000:4000": "3:4",
+}
+
+_TINY = (
+    "data.vocab_size=330 data.tokens_per_batch=256 data.max_batch_shapes=1 "
+    "data.max_length=64 model.num_encoder_layers=1 model.num_decoder_layers=1 "
+    "model.d_model=12 model.d_ff=20 model.num_heads=3 training.num_steps=5 "
+    "evaluation.every_steps=0 evaluation.beam_size=1 checkpoints.every_steps=1 "
+    "decoding.beam_size=2 decoding.max_extra_length=3 decoding.tokens_per_batch=512"
+)
+# What makes a long command short, after its own arguments.
+_SHORTENED = {
+    "train.py": " ".join(f"--config.{change}" for change in _TINY.split()),
+    "benchmarks.table3_multi30k": "--only_report",
+}
+
+
+class Block(NamedTuple):
+    """A block of a document.
+
+    Attributes:
+      document: its path from the root.
+      line: where it begins, counted from 1.
+      lines: what is in it.
+    """
+
+    document: str
+    line: int
+    lines: tuple[str, ...]
+
+    @property
+    def commands(self) -> list[str]:
+        """One line for each command, without comments."""
+        text = "\n".join(self.lines).replace("\\\n", " ")
+        lines = [re.sub(r"(^|\s+)#.*", "", line) for line in text.splitlines()]
+        return [" ".join(line.split()) for line in lines if line.strip()]
+
+    @property
+    def kind(self) -> str:
+        """ "make", "pip", "run" or "no commands"; or "unknown"."""
+        words = " ".join(self.lines[0].split())
+        if any(
+            self.document == document and words.startswith(start)
+            for document, start in _NO_COMMANDS
+        ):
+            return "no commands"
+        first = {command.split()[0] for command in self.commands}
+        for kind, programs in {
+            "make": {"make"},
+            "pip": {"pip"},
+            "run": {"python", ".venv/bin/python", "export"},
+        }.items():
+            if first <= programs:
+                return kind
+        return "unknown"
+
+
+def _documents() -> list[pathlib.Path]:
+    return sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
+
+def find_blocks(text: str, document: str) -> list[Block]:
+    """Return fenced blocks, and those indented by four spaces after an empty line."""
+    blocks = []
+    lines = text.splitlines()
+    number = 0
+    while number < len(lines):
+        start, line = number, lines[number]
+        number += 1
+        if fence := re.match(r" *(```+|~~~+)", line):
+            while number < len(lines) and lines[number].strip() != fence[1]:
+                number += 1
+            inside = lines[start + 1 : number]
+            number += 1
+            start += 1
+        elif line.startswith("    ") and (start == 0 or not lines[start - 1].strip()):
+            while number < len(lines) and re.match(r"    |\s*$", lines[number]):
+                number += 1
+            inside = lines[start:number]
+        else:
+            continue
+        inside = [line for line in inside if line.strip()]
+        if inside:
+            blocks.append(Block(document, start + 1, tuple(inside)))
+    return blocks
+
+
+BLOCKS = [
+    block
+    for path in _documents()
+    for block in find_blocks(
+        path.read_text(encoding="utf-8"), str(path.relative_to(ROOT))
+    )
+]
+
+
+def _of_kind(kind: str) -> list[object]:
+    """Return the blocks of a kind; of those that run, all but one are slow."""
+    return [
+        pytest.param(
+            block,
+            id=f"{block.document}:{block.line}",
+            marks=[pytest.mark.slow] * (kind == "run" and not _is_quick(block)),
+        )
+        for block in BLOCKS
+        if block.kind == kind
+    ]
+
+
+def _is_quick(block: Block) -> bool:
+    """Your own text: training, scoring, translating."""
+    return "configs/own_text.py" in " ".join(block.commands)
+
+
+def test_every_block_is_of_commands_or_listed_with_its_reason():
+    unknown = [
+        f"{block.document}:{block.line}: {block.lines[0]}"
+        for block in BLOCKS
+        if block.kind == "unknown"
+    ]
+    assert not unknown, "make them commands that run, or list them in this file"
+
+
+def test_what_is_listed_is_still_there():
+    for document, start in _NO_COMMANDS:
+        assert any(
+            block.document == document
+            and " ".join(block.lines[0].split()).startswith(start)
+            for block in BLOCKS
+        ), start
+    text = "\n".join(command for block in BLOCKS for command in block.commands)
+    for name in [*_CANNOT, *_STANDS_FOR, *_SHORTENED]:
+        assert name in text, name
+
+
+def test_blocks_are_found_fenced_and_indented():
+    """So that the tests here cannot pass by finding nothing."""
+    text = "a\n\n    one \\\n        two  # three\n\n    four\n\n```sh\nfive\n```\n"
+    indented, fenced = find_blocks(text + "- list\n    goes on\n", "x.md")
+    assert (indented.line, indented.commands) == (3, ["one two", "four"])
+    assert (fenced.line, fenced.commands) == (9, ["five"])
+    assert indented.kind == "unknown"
+    kinds = [block.kind for block in BLOCKS if block.document == "README.md"]
+    assert kinds.count("run") >= 6
+    assert {"make", "pip"} <= set(kinds)
+
+
+@pytest.mark.parametrize("block", _of_kind("make"))
+def test_every_target_that_is_to_be_made_is_in_the_makefile(block):
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = re.findall(r"^([\w-]+):", makefile, re.MULTILINE)
+    for command in block.commands:
+        assert set(command.split()[1:]) <= set(targets), command
+
+
+@pytest.mark.parametrize("block", _of_kind("pip"))
+def test_every_extra_that_is_to_be_installed_is_one(block):
+    """Installing needs the network; this is what can be wrong without it."""
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    for command in block.commands:
+        for extras in re.findall(r"'\.\[([\w,]+)\]'", command):
+            assert set(extras.split(",")) <= set(setup["options.extras_require"])
+        assert re.search(r"pip install .*(-e \.|-e '\.\[|--no-deps)", command), command
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A folder with the text that all blocks read, and what they compile."""
+    folder = tmp_path_factory.mktemp("documents")
+    text = write_text(folder / "text")
+    for language in ("en", "de"):
+        for split, names in {
+            "validation": ("val", "valid"),
+            "test": ("test_2016_flickr",),
+        }.items():
+            for name in names:
+                shutil.copy(text / f"{split}.{language}", text / f"{name}.{language}")
+    for name, source in {"S": "en", "R": "de", "H": "de", "B": "en"}.items():
+        shutil.copy(text / f"test.{source}", folder / name)
+    shutil.copy(folder / "S", folder / "in.txt")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def trained(shared: pathlib.Path) -> pathlib.Path:
+    """A finished run, with a checkpoint for each of five steps."""
+    config = tiny_config(shared / "text", num_steps=5)
+    config.checkpoints.every_steps = 1
+    experiment.train(config, shared / "run")
+    return shared / "run"
+
+
+@pytest.fixture(scope="session")
+def prepared(shared: pathlib.Path) -> pathlib.Path:
+    """WMT14 English-German in the layout of TFDS, with sentences of the grammar."""
+    pairs = GrammarPairs("train", 60, seed=5).all_pairs()
+    english, german = zip(*pairs, strict=True)
+    prepare_wmt14(shared / "tfds", "de", {"europarl": (german, english)})
+    return shared / "tfds/data"
+
+
+@pytest.fixture
+def place(
+    shared: pathlib.Path, tmp_path: pathlib.Path, request: pytest.FixtureRequest
+) -> pathlib.Path:
+    """A folder like the project's root, with everything that a block names."""
+    text = "\n".join(request.getfixturevalue("block").commands)
+    for name in ("train.py", "evaluate.py", "configs"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    for name in ("S", "R", "H", "B", "in.txt"):
+        shutil.copy(shared / name, tmp_path)
+    if "TFDS_DATA_DIR=DIR" in text:
+        (tmp_path / "DIR").symlink_to(request.getfixturevalue("prepared"))
+    else:
+        (tmp_path / "DIR").symlink_to(shared / "text")
+    if "train.py" not in text:
+        shutil.copytree(request.getfixturevalue("trained"), tmp_path / "RUN")
+    # No link: an interpreter finds its packages by where it lies.
+    for name in ("python", ".venv/bin/python"):
+        program = tmp_path / ("bin/python" if name == "python" else name)
+        program.parent.mkdir(parents=True)
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return tmp_path
+
+
+def _run(
+    script: str, place: pathlib.Path, shared: pathlib.Path
+) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        ["bash", "-ex", "-c", script],
+        input=b"The dog sleeps.\n",
+        capture_output=True,
+        cwd=place,
+        env=os.environ
+        | {
+            "PATH": f"{place / 'bin'}:{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT),
+            "XLA_FLAGS": "",
+            "JAX_COMPILATION_CACHE_DIR": str(shared / "compiled"),
+        },
+    )
+
+
+def _as_typed(command: str) -> str:
+    """Put something in place of what the document leaves open, and make it short."""
+    for name, meaning in _STANDS_FOR.items():
+        command = command.replace(name, meaning)
+    for program, arguments in _SHORTENED.items():
+        if program in command.split():
+            command += " " + arguments
+    return command
+
+
+@pytest.mark.parametrize("block", _of_kind("run"))
+def test_the_block_runs_and_writes_what_it_says(block, place, shared):
+    commands = [command for command in block.commands if command not in _CANNOT]
+    result = _run("\n".join(map(_as_typed, commands)), place, shared)
+    assert result.returncode == 0, result.stderr.decode()
+    for name in re.findall(r"(?:--output|>) (\S+\.\w+)", "\n".join(commands)):
+        assert (place / name).stat().st_size > 0, name
+    if "< in.txt > out.txt" in " ".join(commands):
+        assert (place / "out.txt").read_text().count("\n") == SPLITS["test"]
+
+
+@pytest.mark.parametrize(
+    "block", [Block("", 0, (command,)) for command in _CANNOT], ids=list(_CANNOT)
+)
+@pytest.mark.slow
+def test_a_command_that_cannot_succeed_here_is_understood(block, place, shared):
+    (command,) = block.commands
+    result = _run(_as_typed(command), place, shared)
+    assert result.returncode == 1, result.stderr.decode()
+    assert _CANNOT[command][1] in result.stderr.decode()
