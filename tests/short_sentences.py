@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import ml_collections
 
-from configs import default
-from transformer_jax import experiment
+from transformer_jax.config import default
 from transformer_jax.data.sources.grammar import GrammarPairs
+from transformer_jax.runs import experiment
 
 _MAX_WORDS = 7
 # How many pairs are looked at for short ones: about one in six is.
@@ -43,7 +43,7 @@ def short_sentences_config(text: pathlib.Path) -> ml_collections.ConfigDict:
         tokens_per_batch=1_024,
         max_batch_shapes=1,
         max_length=16,
-        num_workers=1,
+        num_threads=1,
     )
     config.model.update(
         num_encoder_layers=1,
@@ -55,12 +55,12 @@ def short_sentences_config(text: pathlib.Path) -> ml_collections.ConfigDict:
         norm_position="pre",
     )
     config.optimizer.update(
-        schedule="cosine", warmup_steps=30, peak_learning_rate=1e-2, decay_steps=300
+        schedule="cosine", warmup_steps=30, peak_learning_rate=1e-2, num_steps=300
     )
     config.training.update(num_steps=300, log_every_steps=100)
     # At the end alone, and quickly.
-    config.evaluation.update(every_steps=0, beam_size=1)
-    config.checkpoints.update(every_steps=0, every_minutes=0.0)
+    config.evaluation.update(eval_every_steps=0, beam_size=1)
+    config.checkpoints.update(save_every_steps=0, save_every_minutes=0.0)
     config.decoding.update(tokens_per_batch=1_024, max_extra_length=10)
     config.sharding.data = 1
     return config

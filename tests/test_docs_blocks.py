@@ -19,8 +19,8 @@ import pytest
 
 from tests.data.sources.wmt14_archives import prepare_wmt14
 from tests.tiny_run import SPLITS, tiny_config, write_text
-from transformer_jax import experiment
 from transformer_jax.data.sources.grammar import GrammarPairs
+from transformer_jax.runs import experiment
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -51,8 +51,9 @@ _TINY = (
     "data.vocab_size=330 data.tokens_per_batch=256 data.max_batch_shapes=1 "
     "data.max_length=64 model.num_encoder_layers=1 model.num_decoder_layers=1 "
     "model.d_model=12 model.d_ff=20 model.num_heads=3 training.num_steps=5 "
-    "evaluation.every_steps=0 evaluation.beam_size=1 checkpoints.every_steps=1 "
-    "decoding.beam_size=2 decoding.max_extra_length=3 decoding.tokens_per_batch=512"
+    "evaluation.eval_every_steps=0 evaluation.beam_size=1 "
+    "checkpoints.save_every_steps=1 decoding.beam_size=2 "
+    "decoding.max_extra_length=3 decoding.tokens_per_batch=512"
 )
 # What makes a long command short, after its own arguments.
 _SHORTENED = {
@@ -232,7 +233,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 def trained(shared: pathlib.Path) -> pathlib.Path:
     """A finished run, with a checkpoint for each of five steps."""
     config = tiny_config(shared / "text", num_steps=5)
-    config.checkpoints.every_steps = 1
+    config.checkpoints.save_every_steps = 1
     experiment.train(config, shared / "run")
     return shared / "run"
 
@@ -240,7 +241,7 @@ def trained(shared: pathlib.Path) -> pathlib.Path:
 @pytest.fixture(scope="session")
 def prepared(shared: pathlib.Path) -> pathlib.Path:
     """WMT14 English-German in the layout of TFDS, with sentences of the grammar."""
-    pairs = GrammarPairs("train", 60, seed=5).all_pairs()
+    pairs = GrammarPairs("train", 60, seed=5).all_texts()
     english, german = zip(*pairs, strict=True)
     prepare_wmt14(shared / "tfds", "de", {"europarl": (german, english)})
     return shared / "tfds/data"

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from tests import short_sentences
-from transformer_jax.data import pipeline
+from transformer_jax.data.row_layout import RowLayout
 from transformer_jax.models import transformer
 from transformer_jax.models.masks import segment_mask
 
@@ -41,7 +41,7 @@ def _leave_unshifted(monkeypatch):
     def place_unshifted(self, ids, bos, pad):
         return self.place_tokens(ids, bos, pad)
 
-    monkeypatch.setattr(pipeline._Layout, "place_shifted", place_unshifted)
+    monkeypatch.setattr(RowLayout, "place_shifted", place_unshifted)
 
 
 @pytest.mark.slow

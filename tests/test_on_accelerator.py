@@ -18,14 +18,21 @@ import optax
 import pytest
 
 from tests import short_sentences
-from tests.decoding.test_translate import LINES, MODEL, SETTINGS, TOKENIZER
-from tests.training.toy import assert_same, make_batch, make_step, random_state
-from transformer_jax.decoding.translate import Candidate, Translator
+from tests.decoding.test_translator import LINES, MODEL, SETTINGS, TOKENIZER
+from tests.training.toy import (
+    OPTIMIZER,
+    assert_same,
+    make_batch,
+    make_step,
+    random_state,
+)
+from transformer_jax.decoding.translator import Candidate, Translator
+from transformer_jax.evaluation.means import divide
 from transformer_jax.models.configs import TransformerConfig
-from transformer_jax.models.transformer import Transformer, init_params
+from transformer_jax.models.parameters import init_params
+from transformer_jax.models.transformer import Transformer
 from transformer_jax.training.checkpoints import CheckpointStore
 from transformer_jax.training.objectives import translation_objective
-from transformer_jax.training.optimizer import make_optimizer
 from transformer_jax.training.state import TrainState, create_state
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -70,7 +77,7 @@ def _one_step(
             source_vocab_size=11, target_vocab_size=11, dtype=dtype, **sizes, **layers
         )
     )
-    optimizer = make_optimizer()
+    optimizer = OPTIMIZER
     step_fn = make_step(
         loss_fn=translation_objective(model, label_smoothing=0.1), optimizer=optimizer
     )
@@ -82,7 +89,7 @@ def _one_step(
     bytes_before = _bytes_in_use(device)
     after, sums = jax.block_until_ready(step_fn(before, second, rng))
     growth = _bytes_in_use(device) - bytes_before
-    return before, after, {**jax.device_get(sums), "bytes": growth}
+    return before, after, divide(jax.device_get(sums)) | {"bytes": growth}
 
 
 def _bytes_in_use(device: jax.Device) -> int:

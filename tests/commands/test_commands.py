@@ -203,7 +203,10 @@ def test_files_of_unequal_length_are_not_scored(tmp_path, longer):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        (["--config.model.d_modell=3"], ["no field d_modell", "d_model?"]),
+        (["--config.model.d_modell=3"], ["no field model.d_modell", "model.d_model?"]),
+        (["--config.model.num_layer=3"], ["config.model.num_encoder_layers?"]),
+        (["--config.model.warmup_steps=3"], ["config.optimizer.warmup_steps?"]),
+        (["--config.optimizer.decay_steps=3"], ["config.optimizer.num_steps now"]),
         (["--config=configs/grammar_tini.py"], ["grammar_tini.py", "configs/"]),
         (["--config.data.directory=/nowhere"], ["/nowhere/train.en"]),
     ],

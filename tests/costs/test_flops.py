@@ -1,10 +1,10 @@
 import functools
-import math
 
 import jax
 import jax.numpy as jnp
 import pytest
 
+from tests.reference.operations import product_flops
 from transformer_jax.costs.accelerators import (
     ACCELERATORS,
     find_accelerator,
@@ -156,35 +156,10 @@ def _step(config, num_pairs, source_length, target_length):
     return step, (state, batch, rng)
 
 
-def _inner_programs(equation):
-    """Return the programs that an equation calls."""
-    values = jax.tree.leaves(
-        list(equation.params.values()),
-        is_leaf=lambda value: hasattr(value, "eqns") or hasattr(value, "jaxpr"),
-    )
-    programs = (getattr(value, "jaxpr", value) for value in values)
-    return [program for program in programs if hasattr(program, "eqns")]
-
-
-def _product_flops(jaxpr):
-    """Add up the products of a program whose loops, if any, hold none."""
-    total = 0
-    for equation in jaxpr.eqns:
-        if equation.primitive.name == "dot_general":
-            (contracted, _), _ = equation.params["dimension_numbers"]
-            left, out = equation.invars[0].aval.shape, equation.outvars[0].aval.shape
-            total += 2 * math.prod(out) * math.prod(left[axis] for axis in contracted)
-            continue
-        inner = sum(map(_product_flops, _inner_programs(equation)))
-        assert not inner or equation.primitive.name not in ("scan", "while", "cond")
-        total += inner
-    return total
-
-
 def test_the_count_is_that_of_all_products_of_the_base_models_step():
     step, shapes = _step(BASE, 2, 3, 5)
     jaxpr = jax.make_jaxpr(step)(*shapes).jaxpr
-    assert _product_flops(jaxpr) == step_flops(Transformer(BASE), 2, 3, 5)
+    assert product_flops(jaxpr) == step_flops(Transformer(BASE), 2, 3, 5)
 
 
 @pytest.mark.slow

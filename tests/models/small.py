@@ -11,21 +11,23 @@ from transformer_jax.models.transformer import Transformer
 VOCAB_SIZE = 31
 
 
+# Every size differs; d_k and d_v do not follow from d_model.
+SIZES = {
+    "num_encoder_layers": 1,
+    "num_decoder_layers": 2,
+    "d_model": 12,
+    "d_ff": 20,
+    "num_heads": 3,
+    "d_k": 5,
+    "d_v": 7,
+    "max_positions": 16,
+}
+
+
 def config(**changes):
-    """Every size differs; d_k and d_v do not follow from d_model."""
-    sizes = {
-        "source_vocab_size": VOCAB_SIZE,
-        "target_vocab_size": VOCAB_SIZE,
-        "num_encoder_layers": 1,
-        "num_decoder_layers": 2,
-        "d_model": 12,
-        "d_ff": 20,
-        "num_heads": 3,
-        "d_k": 5,
-        "d_v": 7,
-        "max_positions": 16,
-    }
-    return TransformerConfig(**(sizes | changes))
+    """Return the sizes above, with changes."""
+    vocabulary = {"source_vocab_size": VOCAB_SIZE, "target_vocab_size": VOCAB_SIZE}
+    return TransformerConfig(**(vocabulary | SIZES | changes))
 
 
 def random_like(init, seed=0):

@@ -1,9 +1,9 @@
+"""The Transformer's cache; what every model's does is in test_interface.py."""
+
 import jax
 import numpy as np
-import pytest
 
 from tests.models import small
-from transformer_jax.models.transformer import grow_cache
 
 NUM_HYPOTHESES = 3
 LENGTH = 6
@@ -50,68 +50,6 @@ def _stepper(model, params):
             {"params": params}, tokens, cache, method="decode_step"
         )
     )
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"norm_position": "pre", "use_logits_bias": True, "vocab_multiple": 8},
-        {"positions": "learned", "tied_embeddings": "none"},
-    ],
-    ids=str,
-)
-def test_steps_give_the_logits_of_the_whole_decoder(changes):
-    model, params, batch, tokens, cache = _setup(**changes)
-    expected = _full(model, params, batch, tokens)
-    step = _stepper(model, params)
-    for position in range(LENGTH):
-        assert cache.index == position
-        logits, cache = step(tokens[:, :, position], cache)
-        np.testing.assert_allclose(logits, expected[:, :, position], atol=1e-5)
-
-
-def test_a_grown_cache_goes_on_with_the_same_logits():
-    model, params, batch, tokens, cache = _setup(max_length=2)
-    expected = _full(model, params, batch, tokens)
-    step = _stepper(model, params)
-    for position in range(LENGTH):
-        if position in (2, 4):
-            cache = grow_cache(cache, position + 2)
-        logits, cache = step(tokens[:, :, position], cache)
-        np.testing.assert_allclose(logits, expected[:, :, position], atol=1e-5)
-    for leaf in jax.tree.leaves(cache.hypothesis):
-        assert leaf.shape[:3] == (2, NUM_HYPOTHESES, LENGTH)
-
-
-def test_reordered_hypotheses_take_their_past_along():
-    model, params, batch, tokens, cache = _setup()
-    step = _stepper(model, params)
-    for position in range(3):
-        _, cache = step(tokens[:, :, position], cache)
-    parents = np.array([[2, 2, 0], [1, 0, 1]])
-    sentence = np.arange(2)[:, None]
-    cache = cache.replace(
-        hypothesis=jax.tree.map(lambda leaf: leaf[sentence, parents], cache.hypothesis)
-    )
-    tokens = np.concatenate([tokens[sentence, parents, :3], tokens[:, :, 3:]], axis=-1)
-    expected = _full(model, params, batch, tokens)
-    for position in range(3, LENGTH):
-        logits, cache = step(tokens[:, :, position], cache)
-        np.testing.assert_allclose(logits, expected[:, :, position], atol=1e-5)
-
-
-def test_sentences_can_be_dropped_from_the_cache():
-    model, params, batch, tokens, cache = _setup()
-    step = _stepper(model, params)
-    _, cache = step(tokens[:, :, 0], cache)
-    expected, _ = step(tokens[:, :, 1], cache)
-    cache = cache.replace(
-        sentence=jax.tree.map(lambda leaf: leaf[1:], cache.sentence),
-        hypothesis=jax.tree.map(lambda leaf: leaf[1:], cache.hypothesis),
-    )
-    logits, _ = step(tokens[1:, :, 1], cache)
-    np.testing.assert_allclose(logits, expected[1:], atol=1e-5)
 
 
 def test_the_memory_is_projected_once_for_all_hypotheses():

@@ -13,7 +13,8 @@ from tests.reference.transformer import transformer
 from transformer_jax.data.batch import Batch
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.dropout import dropout_bits
-from transformer_jax.models.transformer import Transformer, init_params
+from transformer_jax.models.parameters import init_params
+from transformer_jax.models.transformer import Transformer
 from transformer_jax.training.objectives import translation_objective
 from transformer_jax.training.step import gradients
 
@@ -46,7 +47,7 @@ def result(request):
     grads, sums = compute(params, batch, dropout_bits(jax.random.key(0), 4))
     return (
         norm_position,
-        sums["loss"] / sums["target_tokens"],
+        sums["loss"].total / sums["loss"].weight,
         flax.traverse_util.flatten_dict(grads, sep="/"),
     )
 

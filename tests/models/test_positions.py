@@ -72,7 +72,7 @@ def test_learned_positions_start_as_small_as_the_token_table():
 
 def test_a_row_longer_than_the_learned_table_is_an_error():
     module = LearnedPositions(3, max_positions=7)
-    with pytest.raises(UserError, match="8 tokens.*Raise model.max_positions to 8"):
+    with pytest.raises(UserError, match="8 tokens.*Raise max_positions to 8"):
         module.apply({"params": {"embedding": np.zeros((7, 3))}}, None, 8)
 
 

@@ -5,8 +5,8 @@ import pytest
 import sentencepiece
 
 from tests.tiny_run import tiny_config, write_text
-from transformer_jax.runs.corpus import prepare_corpus
 from transformer_jax.errors import UserError
+from transformer_jax.runs.corpus import prepare_corpus
 from transformer_jax.runs.directory import RunDirectory
 
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from tests.tiny_run import tiny_config, write_text
-from transformer_jax.runs import experiment
 from transformer_jax.data.tokenizer import train_tokenizer
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation.scores import score
+from transformer_jax.runs import experiment
 from transformer_jax.runs.trained_run import load_run
 from transformer_jax.training.checkpoints import CheckpointStore
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from transformer_jax.runs import run_evaluation
 from transformer_jax.config import default
 from transformer_jax.decoding.translator import TranslatorSettings
 from transformer_jax.errors import UserError
+from transformer_jax.runs import run_evaluation
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import sys
 
 from tests.data.sources.wmt14_archives import NUM_TEST, prepare_wmt14
 from tests.tiny_run import tiny_config
-from transformer_jax.runs import experiment
 from transformer_jax.data.sources.grammar import GrammarPairs
 from transformer_jax.data.token_cache import TokenCache
+from transformer_jax.runs import experiment
 from transformer_jax.runs.directory import RunDirectory
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

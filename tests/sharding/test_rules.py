@@ -2,7 +2,8 @@ import jax
 import pytest
 
 from tests.models import small
-from transformer_jax.models.transformer import Transformer, init_params, param_axes
+from transformer_jax.models.parameters import init_params, param_axes
+from transformer_jax.models.transformer import Transformer
 from transformer_jax.sharding.mesh import make_mesh
 from transformer_jax.sharding.rules import param_shardings
 

@@ -77,7 +77,7 @@ def _facts(run: RunSummary) -> list[dict[str, Any]]:
         "target tokens/s, median": _whole(run.target_tokens_per_second),
         "utilisation of the devices' peak": cost.get("computed_utilisation"),
         "validation perplexity, best": run.perplexity,
-        "compute type": run.config["model"]["dtype"],
+        "compute type": run.config["model"].get("dtype"),
         "seed": run.config["seed"],
     }
     fingerprints = json.loads(run.directory.data_path.read_text(encoding="utf-8"))
