@@ -173,3 +173,8 @@ def test_a_sample_has_both_sides_of_distinct_pairs_and_is_deterministic():
     assert [text[1:] for text in some[::2]] == [text[1:] for text in some[1::2]]
     assert some == list(sample_sentences(_Numbers(), 15, seed=1))
     assert some != list(sample_sentences(_Numbers(), 15, seed=2))
+
+
+def test_a_string_in_place_of_a_list_is_refused(tokenizer):
+    with pytest.raises(TypeError, match="list of sentences, got the single string 'a"):
+        tokenizer.encode("a dog")

@@ -286,3 +286,9 @@ def test_a_second_limit_bounds_every_output(params):
 def test_settings_that_cannot_be_are_refused(params, fields):
     with pytest.raises(ValueError, match="expected"):
         make(params, **fields)
+
+
+def test_a_string_in_place_of_a_list_is_refused():
+    translator = Translator(MODEL, None, TOKENIZER, TOKENIZER, SETTINGS)
+    with pytest.raises(TypeError, match="list of lines, got the single string 'abc'"):
+        translator.translate("abc")

@@ -5,7 +5,8 @@ import pytest
 
 from tests.models import small
 from tests.reference import layers as reference
-from transformer_jax.models.layers import FeedForward, LayerNorm, Linear, Residual
+from transformer_jax.models.layers import FeedForward, Linear, Residual
+from transformer_jax.models.norms import LayerNorm
 
 
 def _random_params(module, *args):

@@ -189,7 +189,14 @@ class Tokenizer:
         """Return the ids of each sentence, without special tokens.
 
         Text never turns into a control token: "<s>" is encoded as three characters.
+
+        Raises:
+          TypeError: if a string is given in place of a list of them.
         """
+        if isinstance(sentences, str):
+            raise TypeError(
+                f"expected a list of sentences, got the single string {sentences!r}"
+            )
         ids = self._processor.encode(list(sentences), num_threads=num_threads)
         for i, sentence in enumerate(sentences):
             if _SPACE_MARK in sentence:

@@ -154,7 +154,14 @@ class Translator:
         Args:
           lines: any text.
           progress: called after each batch with the number of sentences in it.
+
+        Raises:
+          TypeError: if a string is given in place of a list of lines.
         """
+        if isinstance(lines, str):
+            raise TypeError(
+                f"expected a list of lines, got the single string {lines!r}"
+            )
         pieces_of_line = self._cut_into_pieces(lines)
         pieces = [piece for pieces in pieces_of_line for piece in pieces]
         candidates = iter(self._translate_pieces(pieces, progress))

@@ -11,6 +11,7 @@ from jax.typing import DTypeLike
 
 from transformer_jax.models.dropout import Dropout, DropoutBits
 from transformer_jax.models.layers import Linear
+from transformer_jax.models.positions import Rotate
 
 
 @flax.struct.dataclass
@@ -119,6 +120,8 @@ class MultiHeadAttention(nn.Module):
       d_v: depth of values in a head.
       use_bias: biases in the four projections; the paper has none.
       dropout_rate: on the attention weights; not in the paper, tensor2tensor has it.
+      rotate: turns queries and keys by their positions; None, as in the paper, leaves
+        positions to the embeddings.
       dtype: what to compute in.
     """
 
@@ -128,6 +131,7 @@ class MultiHeadAttention(nn.Module):
     d_v: int
     use_bias: bool = False
     dropout_rate: float = 0.0
+    rotate: Rotate | None = None
     dtype: DTypeLike = jnp.float32
 
     def setup(self) -> None:
@@ -150,6 +154,8 @@ class MultiHeadAttention(nn.Module):
         looked_at: jax.Array,
         mask: jax.Array | None,
         dropout: DropoutBits | None = None,
+        *,
+        positions: jax.Array | None = None,
     ) -> jax.Array:
         """Let each position of `x` look at the positions of `looked_at`.
 
@@ -159,15 +165,21 @@ class MultiHeadAttention(nn.Module):
           mask: boolean [batch, 1, query_length, key_length] or None; see
             `scaled_dot_product_attention`.
           dropout: randomness, or None to keep all weights.
+          positions: [batch or 1, length] of `x` and of `looked_at`, in self-attention;
+            None where both sides have positions of their own.
 
         Returns:
           [batch, query_length, d_model].
         """
-        return self.attend(x, self.project(looked_at), mask, dropout)
+        projected = self.project(looked_at, positions)
+        return self.attend(x, projected, mask, dropout, positions=positions)
 
-    def project(self, looked_at: jax.Array) -> KeyValues:
+    def project(
+        self, looked_at: jax.Array, positions: jax.Array | None = None
+    ) -> KeyValues:
         """Project [batch, length, d_model] to keys and values, for many queries."""
-        return KeyValues(self.key(looked_at), self.value(looked_at))
+        key = self._turn(self.key(looked_at), positions)
+        return KeyValues(key, self.value(looked_at))
 
     def attend(
         self,
@@ -175,6 +187,8 @@ class MultiHeadAttention(nn.Module):
         projected: KeyValues,
         mask: jax.Array | None,
         dropout: DropoutBits | None = None,
+        *,
+        positions: jax.Array | None = None,
     ) -> jax.Array:
         """Do `__call__` with the keys and values already projected.
 
@@ -182,7 +196,8 @@ class MultiHeadAttention(nn.Module):
         `intermediates` as `attention_weights` [batch, num_heads, query_length,
         key_length] if the caller made that collection mutable, else they go nowhere.
         """
-        query, key, value = self.query(x), projected.key, projected.value
+        query = self._turn(self.query(x), positions)
+        key, value = projected.key, projected.value
         if query.shape[1] == 1 and dropout is None:
             output, weights = one_query_attention(query, key, value, mask)
         else:
@@ -211,7 +226,8 @@ class MultiHeadAttention(nn.Module):
           [batch, num_hypotheses, d_model], and `past` with `index` filled.
         """
         batch, num_hypotheses, max_length = past.key.shape[:3]
-        new = self.project(x)
+        position = index.reshape(1, 1)
+        new = self.project(x, position)
         past = jax.tree.map(
             lambda all_, one: lax.dynamic_update_slice_in_dim(
                 all_, one[:, :, None], index, axis=2
@@ -222,5 +238,13 @@ class MultiHeadAttention(nn.Module):
         # Hypotheses look at their own past alone, so they are rows of a larger batch.
         rows = jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), past)
         mask = (jnp.arange(max_length) <= index)[None, None, None]
-        output = self.attend(x.reshape(batch * num_hypotheses, 1, -1), rows, mask)
+        output = self.attend(
+            x.reshape(batch * num_hypotheses, 1, -1), rows, mask, positions=position
+        )
         return output.reshape(batch, num_hypotheses, -1), past
+
+    def _turn(self, projected: jax.Array, positions: jax.Array | None) -> jax.Array:
+        """Turn queries or keys by their positions, where they act in attention."""
+        if self.rotate is None or positions is None:
+            return projected
+        return self.rotate(projected, positions)

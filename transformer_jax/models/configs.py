@@ -5,11 +5,10 @@ from typing import Literal
 
 from transformer_jax.errors import UserError
 from transformer_jax.fields import check_declared, fixed
+from transformer_jax.models.layers import ACTIVATIONS, NormPosition
+from transformer_jax.models.norms import NORMS
+from transformer_jax.models.positions import POSITIONS, SinusoidLayout
 
-Activation = Literal["relu", "gelu", "swish"]
-NormPosition = Literal["post", "pre"]
-Positions = Literal["sinusoidal", "learned"]
-SinusoidLayout = Literal["interleaved", "halves", "tensor2tensor"]
 TiedEmbeddings = Literal["all", "target", "none"]
 ComputeType = Literal["float32", "bfloat16"]
 
@@ -56,21 +55,28 @@ class TransformerConfig:
         least=0,
         below=1,
     )
-    activation: Activation = fixed(
-        "relu", "of the feed-forward sub-layer; the paper's is relu"
+    activation: str = fixed(
+        "relu",
+        "of the feed-forward sub-layer; the paper's is relu",
+        choices=ACTIVATIONS,
     )
     norm_position: NormPosition = fixed(
         "post",
         "post is the paper's LayerNorm(x + Sublayer(x)); pre normalises the "
         "sub-layer's input instead and adds a final norm to each stack",
     )
+    norm_kind: str = fixed(
+        "layer", "of every norm; the paper's is layer", choices=NORMS
+    )
     norm_epsilon: float = fixed(
         1e-6,
         "added to the variance; the paper is silent, 1e-6 is tensor2tensor's",
         above=0,
     )
-    positions: Positions = fixed(
-        "sinusoidal", "sinusoidal (paper) or learned (Table 3, row E)"
+    positions: str = fixed(
+        "sinusoidal",
+        "sinusoidal (paper) or learned (Table 3, row E)",
+        choices=POSITIONS,
     )
     sinusoid_layout: SinusoidLayout = fixed(
         "interleaved",
@@ -117,7 +123,7 @@ class TransformerConfig:
     @property
     def longest_length(self) -> int | None:
         """Pieces of the longest source or target; None where there is no limit."""
-        return self.max_positions if self.positions == "learned" else None
+        return POSITIONS[self.positions].longest_length(self)
 
     @property
     def source_vocab_width(self) -> int:
@@ -151,11 +157,7 @@ def validate(config: TransformerConfig) -> None:
             "so the depth of a head is unknown. Use a number of heads that divides "
             "d_model, or give both d_k and d_v."
         )
-    if config.positions == "sinusoidal" and config.d_model % 2:
-        raise UserError(
-            f"d_model={config.d_model} is odd, but sinusoids come in pairs. Use an "
-            "even d_model or positions=learned."
-        )
+    POSITIONS[config.positions].check(config)
     if (
         config.tied_embeddings == "all"
         and config.source_vocab_size != config.target_vocab_size

@@ -1,19 +1,22 @@
-"""Linear maps, feed-forward, layer norm, residual connection (3.1, 3.3, 5.4)."""
+"""Linear maps, feed-forward, residual connection (Sections 3.1, 3.3, 5.4)."""
 
 import math
 from collections.abc import Callable
+from typing import Literal
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
-from jax import lax
 from jax.typing import DTypeLike
 
-from transformer_jax.models.configs import Activation, NormPosition
 from transformer_jax.models.dropout import Dropout, DropoutBits
+from transformer_jax.models.norms import make_norm
 from transformer_jax.models.parameters import parameter
 
-_ACTIVATIONS: dict[str, Callable[[jax.Array], jax.Array]] = {
+NormPosition = Literal["post", "pre"]
+
+# `config.activation` → an elementwise function.
+ACTIVATIONS: dict[str, Callable[[jax.Array], jax.Array]] = {
     "relu": jax.nn.relu,
     "gelu": lambda x: jax.nn.gelu(x, approximate=False),
     "swish": jax.nn.silu,
@@ -105,7 +108,7 @@ class FeedForward(nn.Module):
     """
 
     d_ff: int
-    activation: Activation = "relu"
+    activation: str = "relu"
     dropout_rate: float = 0.0
     dtype: DTypeLike = jnp.float32
 
@@ -119,40 +122,9 @@ class FeedForward(nn.Module):
         contract = Linear(
             (d_model,), ("d_ff",), ("d_model",), True, self.dtype, name="contract"
         )
-        inner = _ACTIVATIONS[self.activation](expand(x))
+        inner = ACTIVATIONS[self.activation](expand(x))
         inner = Dropout(self.dropout_rate, name="dropout")(inner, dropout)
         return contract(inner)
-
-
-class LayerNorm(nn.Module):
-    """Normalise each position to mean 0 and variance 1, then scale and shift (3.1).
-
-    The variance is the mean squared deviation, epsilon stands under the root, and all
-    of it is float32.
-
-    Attributes:
-      epsilon: added to the variance.
-      dtype: of the output.
-    """
-
-    epsilon: float = 1e-6
-    dtype: DTypeLike = jnp.float32
-
-    @nn.compact
-    def __call__(self, x: jax.Array) -> jax.Array:
-        """Normalise `x` [batch, length, d_model] along its last axis."""
-
-        def vector(name: str, init: nn.initializers.Initializer) -> jax.Array:
-            values = parameter(self, name, init, ("d_model",), x.shape[-1:])
-            return values.reshape(*(1,) * (x.ndim - 1), -1)
-
-        x = x.astype(jnp.float32)
-        centred = x - x.mean(axis=-1, keepdims=True)
-        variance = jnp.square(centred).mean(axis=-1, keepdims=True)
-        normalised = centred * lax.rsqrt(variance + self.epsilon)
-        scale = vector("scale", nn.initializers.ones)
-        bias = vector("bias", nn.initializers.zeros)
-        return (normalised * scale + bias).astype(self.dtype)
 
 
 class Residual(nn.Module):
@@ -162,17 +134,19 @@ class Residual(nn.Module):
       dropout_rate: P_drop, on the sub-layer's output.
       norm_position: "post" is the paper's LayerNorm(x + Dropout(Sublayer(x))); "pre" is
         x + Dropout(Sublayer(LayerNorm(x))).
+      norm_kind: a name in `NORMS`.
       norm_epsilon: of the norm.
       dtype: what to compute in.
     """
 
     dropout_rate: float
     norm_position: NormPosition = "post"
+    norm_kind: str = "layer"
     norm_epsilon: float = 1e-6
     dtype: DTypeLike = jnp.float32
 
     def setup(self) -> None:
-        self.norm = LayerNorm(self.norm_epsilon, self.dtype)
+        self.norm = make_norm(self.norm_kind, self.norm_epsilon, self.dtype)
         self.dropout = Dropout(self.dropout_rate)
 
     def __call__(
@@ -182,6 +156,15 @@ class Residual(nn.Module):
         dropout: DropoutBits | None = None,
     ) -> jax.Array:
         """Apply `sublayer` to `x` [batch, length, d_model], and keep its shape."""
-        if self.norm_position == "pre":
-            return x + self.dropout(sublayer(self.norm(x)), dropout)
-        return self.norm(x + self.dropout(sublayer(x), dropout))
+        return self.leave(x, sublayer(self.enter(x)), dropout)
+
+    def enter(self, x: jax.Array) -> jax.Array:
+        """Return what the sub-layer gets to see of `x`."""
+        return self.norm(x) if self.norm_position == "pre" else x
+
+    def leave(
+        self, x: jax.Array, output: jax.Array, dropout: DropoutBits | None = None
+    ) -> jax.Array:
+        """Add the sub-layer's output to `x`."""
+        x = x + self.dropout(output, dropout)
+        return x if self.norm_position == "pre" else self.norm(x)

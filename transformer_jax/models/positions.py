@@ -1,4 +1,8 @@
-"""Position encodings: fixed sinusoids or a learned table (Section 3.5)."""
+"""Positions: fixed sinusoids or a learned table (Section 3.5), and where they act."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, Literal
 
 import flax.linen as nn
 import jax
@@ -6,8 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from transformer_jax.errors import UserError
-from transformer_jax.models.configs import SinusoidLayout
 from transformer_jax.models.parameters import parameter
+
+SinusoidLayout = Literal["interleaved", "halves", "tensor2tensor"]
 
 
 def sinusoidal_positions(
@@ -114,3 +119,49 @@ class LearnedPositions(nn.Module):
         shape = (self.max_positions, self.d_model)
         table = parameter(self, "embedding", init, ("positions", "d_model"), shape)
         return _rows(table, positions, length)
+
+
+# (query or key [batch, length, num_heads, d_k], positions [batch or 1, length]) → the
+# same shape, turned by its position: what rotary encodings do.
+Rotate = Callable[[jax.Array, jax.Array], jax.Array]
+
+
+@dataclasses.dataclass(frozen=True)
+class PositionKind:
+    """A way to tell positions apart; the paper's are added to the embeddings (3.5).
+
+    Attributes:
+      encoding: config → the module (positions, length) → what is added to embeddings;
+        None where nothing is.
+      rotate: what happens to queries and keys of self-attention; None where nothing.
+      longest_length: config → the longest row in tokens; None where there is no limit.
+      check: config → nothing; refuses sizes that do not go with it.
+    """
+
+    encoding: Callable[[Any], nn.Module] | None = None
+    rotate: Rotate | None = None
+    longest_length: Callable[[Any], int | None] = lambda config: None
+    check: Callable[[Any], None] = lambda config: None
+
+
+def _check_sinusoids(config: Any) -> None:
+    if config.d_model % 2:
+        raise UserError(
+            f"d_model={config.d_model} is odd, but sinusoids come in pairs. Use an "
+            "even d_model or positions=learned."
+        )
+
+
+# `config.positions` → how positions are told apart.
+POSITIONS = {
+    "sinusoidal": PositionKind(
+        encoding=lambda config: SinusoidalPositions(
+            config.d_model, config.sinusoid_layout
+        ),
+        check=_check_sinusoids,
+    ),
+    "learned": PositionKind(
+        encoding=lambda config: LearnedPositions(config.d_model, config.max_positions),
+        longest_length=lambda config: config.max_positions,
+    ),
+}

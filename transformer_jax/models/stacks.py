@@ -1,12 +1,16 @@
 """Encoder and decoder: their layers and stacks (Section 3.1)."""
 
+from collections.abc import Callable
+
 import flax.linen as nn
 import jax
 
 from transformer_jax.models.attention import KeyValues, MultiHeadAttention
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.dropout import DropoutBits
-from transformer_jax.models.layers import FeedForward, LayerNorm, Residual
+from transformer_jax.models.layers import FeedForward, Residual
+from transformer_jax.models.norms import make_norm
+from transformer_jax.models.positions import POSITIONS
 
 
 def _attention(config: TransformerConfig) -> MultiHeadAttention:
@@ -17,6 +21,7 @@ def _attention(config: TransformerConfig) -> MultiHeadAttention:
         d_v=config.value_depth,
         use_bias=config.use_attention_bias,
         dropout_rate=config.attention_dropout_rate,
+        rotate=POSITIONS[config.positions].rotate,
         dtype=config.dtype,
     )
 
@@ -34,9 +39,17 @@ def _residual(config: TransformerConfig) -> Residual:
     return Residual(
         dropout_rate=config.dropout_rate,
         norm_position=config.norm_position,
+        norm_kind=config.norm_kind,
         norm_epsilon=config.norm_epsilon,
         dtype=config.dtype,
     )
+
+
+def _final_norm(config: TransformerConfig) -> Callable[[jax.Array], jax.Array]:
+    """Return what ends a stack: with pre-norm, a norm of what was only added up."""
+    if config.norm_position == "pre":
+        return make_norm(config.norm_kind, config.norm_epsilon, config.dtype)
+    return lambda x: x
 
 
 class EncoderLayer(nn.Module):
@@ -51,7 +64,12 @@ class EncoderLayer(nn.Module):
         self.feed_forward_residual = _residual(self.config)
 
     def __call__(
-        self, x: jax.Array, mask: jax.Array, dropout: DropoutBits | None
+        self,
+        x: jax.Array,
+        mask: jax.Array,
+        dropout: DropoutBits | None,
+        *,
+        positions: jax.Array | None = None,
     ) -> jax.Array:
         """Transform positions.
 
@@ -59,12 +77,15 @@ class EncoderLayer(nn.Module):
           x: [batch, source_length, d_model].
           mask: boolean [batch, 1, source_length, source_length].
           dropout: randomness, or None for none.
+          positions: [batch or 1, source_length]; None where attention needs none.
 
         Returns:
           [batch, source_length, d_model].
         """
         x = self.self_attention_residual(
-            x, lambda x: self.self_attention(x, x, mask, dropout), dropout
+            x,
+            lambda x: self.self_attention(x, x, mask, dropout, positions=positions),
+            dropout,
         )
         return self.feed_forward_residual(
             x, lambda x: self.feed_forward(x, dropout), dropout
@@ -91,6 +112,8 @@ class DecoderLayer(nn.Module):
         self_mask: jax.Array,
         cross_mask: jax.Array,
         dropout: DropoutBits | None,
+        *,
+        positions: jax.Array | None = None,
     ) -> jax.Array:
         """Transform positions.
 
@@ -100,12 +123,17 @@ class DecoderLayer(nn.Module):
           self_mask: boolean [batch, 1, target_length, target_length].
           cross_mask: boolean [batch, 1, target_length, source_length].
           dropout: randomness, or None for none.
+          positions: [batch or 1, target_length]; None where attention needs none.
 
         Returns:
           [batch, target_length, d_model].
         """
         x = self.self_attention_residual(
-            x, lambda x: self.self_attention(x, x, self_mask, dropout), dropout
+            x,
+            lambda x: self.self_attention(
+                x, x, self_mask, dropout, positions=positions
+            ),
+            dropout,
         )
         x = self.cross_attention_residual(
             x, lambda x: self.cross_attention(x, memory, cross_mask, dropout), dropout
@@ -140,18 +168,13 @@ class DecoderLayer(nn.Module):
         Returns:
           [batch, num_hypotheses, d_model], and `past` with `index` filled.
         """
-        new_past = past
-
-        def self_attention(x: jax.Array) -> jax.Array:
-            nonlocal new_past
-            output, new_past = self.self_attention.step(x, past, index)
-            return output
-
-        x = self.self_attention_residual(x, self_attention)
+        residual = self.self_attention_residual
+        output, past = self.self_attention.step(residual.enter(x), past, index)
+        x = residual.leave(x, output)
         x = self.cross_attention_residual(
             x, lambda x: self.cross_attention.attend(x, memory, memory_mask)
         )
-        return self.feed_forward_residual(x, self.feed_forward), new_past
+        return self.feed_forward_residual(x, self.feed_forward), past
 
 
 class Encoder(nn.Module):
@@ -162,16 +185,20 @@ class Encoder(nn.Module):
     def setup(self) -> None:
         config = self.config
         self.layer = [EncoderLayer(config) for _ in range(config.num_encoder_layers)]
-        if config.norm_position == "pre":
-            self.norm = LayerNorm(config.norm_epsilon, config.dtype)
+        self.norm = _final_norm(config)
 
     def __call__(
-        self, x: jax.Array, mask: jax.Array, dropout: DropoutBits | None
+        self,
+        x: jax.Array,
+        mask: jax.Array,
+        dropout: DropoutBits | None,
+        *,
+        positions: jax.Array | None = None,
     ) -> jax.Array:
         """Apply all layers; shapes as in `EncoderLayer`."""
         for layer in self.layer:
-            x = layer(x, mask, dropout)
-        return self.norm(x) if self.config.norm_position == "pre" else x
+            x = layer(x, mask, dropout, positions=positions)
+        return self.norm(x)
 
 
 class Decoder(nn.Module):
@@ -182,8 +209,7 @@ class Decoder(nn.Module):
     def setup(self) -> None:
         config = self.config
         self.layer = [DecoderLayer(config) for _ in range(config.num_decoder_layers)]
-        if config.norm_position == "pre":
-            self.norm = LayerNorm(config.norm_epsilon, config.dtype)
+        self.norm = _final_norm(config)
 
     def __call__(
         self,
@@ -192,11 +218,13 @@ class Decoder(nn.Module):
         self_mask: jax.Array,
         cross_mask: jax.Array,
         dropout: DropoutBits | None,
+        *,
+        positions: jax.Array | None = None,
     ) -> jax.Array:
         """Apply all layers; shapes as in `DecoderLayer`."""
         for layer in self.layer:
-            x = layer(x, memory, self_mask, cross_mask, dropout)
-        return self.norm(x) if self.config.norm_position == "pre" else x
+            x = layer(x, memory, self_mask, cross_mask, dropout, positions=positions)
+        return self.norm(x)
 
     def project_memory(self, memory: jax.Array) -> tuple[KeyValues, ...]:
         """Project [batch, source_length, d_model] for every layer."""
@@ -215,6 +243,4 @@ class Decoder(nn.Module):
         for layer, of_memory, of_past in zip(self.layer, memory, past, strict=True):
             x, of_past = layer.step(x, of_memory, memory_mask, of_past, index)
             new_past.append(of_past)
-        if self.config.norm_position == "pre":
-            x = self.norm(x)
-        return x, tuple(new_past)
+        return self.norm(x), tuple(new_past)

@@ -15,7 +15,7 @@ from transformer_jax.models.embeddings import TokenEmbedding, mask_padded_vocabu
 from transformer_jax.models.masks import decoder_mask, padding_mask, segment_mask
 from transformer_jax.models.operations import transformer_flops
 from transformer_jax.models.parameters import parameter
-from transformer_jax.models.positions import LearnedPositions, SinusoidalPositions
+from transformer_jax.models.positions import POSITIONS
 from transformer_jax.models.stacks import Decoder, Encoder
 
 
@@ -52,11 +52,6 @@ class Transformer(nn.Module):
         def table(num_rows: int) -> TokenEmbedding:
             return TokenEmbedding(num_rows, config.d_model, config.dtype)
 
-        def positions() -> nn.Module:
-            if config.positions == "learned":
-                return LearnedPositions(config.d_model, config.max_positions)
-            return SinusoidalPositions(config.d_model, config.sinusoid_layout)
-
         if config.tied_embeddings == "all":
             self.token_embedding = table(config.target_vocab_width)
         else:
@@ -68,8 +63,9 @@ class Transformer(nn.Module):
             zeros = nn.initializers.zeros
             shape = (config.target_vocab_width,)
             self.logits_bias = parameter(self, "logits_bias", zeros, ("vocab",), shape)
-        self.source_positions = positions()
-        self.target_positions = positions()
+        encoding = POSITIONS[config.positions].encoding
+        self.source_positions = None if encoding is None else encoding(config)
+        self.target_positions = None if encoding is None else encoding(config)
         self.source_dropout = Dropout(config.dropout_rate)
         self.target_dropout = Dropout(config.dropout_rate)
         self.encoder = Encoder(config)
@@ -124,9 +120,12 @@ class Transformer(nn.Module):
         tied = self.config.tied_embeddings == "all"
         table = self.token_embedding if tied else self.source_embedding
         x = table.lookup(source_tokens, source_segments != 0)
-        x = x + self.source_positions(source_positions, source_tokens.shape[1])
+        length = source_tokens.shape[1]
+        x = _add_encoding(x, self.source_positions, source_positions, length)
         x = self.source_dropout(x.astype(self.config.dtype), dropout)
-        return self.encoder(x, segment_mask(source_segments, source_segments), dropout)
+        mask = segment_mask(source_segments, source_segments)
+        positions = _counted(source_positions, length)
+        return self.encoder(x, mask, dropout, positions=positions)
 
     def decode(
         self,
@@ -153,11 +152,15 @@ class Transformer(nn.Module):
             at padding rows of the vocabulary.
         """
         x = self._target_table.lookup(decoder_input_tokens, target_segments != 0)
-        x = x + self.target_positions(target_positions, decoder_input_tokens.shape[1])
+        length = decoder_input_tokens.shape[1]
+        x = _add_encoding(x, self.target_positions, target_positions, length)
         x = self.target_dropout(x.astype(self.config.dtype), dropout)
         self_mask = decoder_mask(target_segments)
         cross_mask = segment_mask(target_segments, source_segments)
-        return self._logits(self.decoder(x, memory, self_mask, cross_mask, dropout))
+        positions = _counted(target_positions, length)
+        return self._logits(
+            self.decoder(x, memory, self_mask, cross_mask, dropout, positions=positions)
+        )
 
     def init_cache(
         self,
@@ -205,8 +208,10 @@ class Transformer(nn.Module):
           cache: with this token consumed.
         """
         max_length = cache.hypothesis[0].key.shape[2]
-        position = self.target_positions(cache.index.reshape(1, 1), max_length)
-        x = (self._target_table.lookup(tokens) + position).astype(self.config.dtype)
+        x = self._target_table.lookup(tokens)
+        position = cache.index.reshape(1, 1)
+        x = _add_encoding(x, self.target_positions, position, max_length)
+        x = x.astype(self.config.dtype)
         x, past = self.decoder.step(
             x,
             cache.sentence["memory"],
@@ -246,3 +251,22 @@ class Transformer(nn.Module):
         if self.config.use_logits_bias:
             logits = logits + self.logits_bias[None, None]
         return mask_padded_vocabulary(logits, self.config.target_vocab_size)
+
+
+def _counted(positions: jax.Array | None, length: int) -> jax.Array:
+    """Return positions as they are, or 0, 1, ... for rows of `length`: [1, length]."""
+    return jnp.arange(length)[None] if positions is None else positions
+
+
+def _add_encoding(
+    x: jax.Array, encoding: Any, positions: jax.Array | None, length: int
+) -> jax.Array:
+    """Add to embeddings [batch, any length, d_model] the encodings of their positions.
+
+    Args:
+      x: the embeddings.
+      encoding: a module of models/positions.py, or None to add nothing.
+      positions: [batch or 1, any length], each below `length`; None means 0, 1, ...
+      length: number of positions that there can be.
+    """
+    return x if encoding is None else x + encoding(positions, length)
