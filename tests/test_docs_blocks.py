@@ -57,8 +57,23 @@ _TINY = (
 # What makes a long command short, after its own arguments.
 _SHORTENED = {
     "train.py": " ".join(f"--config.{change}" for change in _TINY.split()),
+    "my_config.py": " ".join(f"--config.{change}" for change in _TINY.split()),
     "benchmarks.table3_multi30k": "--only_report",
 }
+
+
+# A config file of one's own.
+_MY_CONFIG = """
+from transformer_jax.config import default
+
+def get_config():
+    config = default.get_config()
+    config.data.source = "grammar"
+    config.data.grammar.update(
+        num_train_pairs=60, num_validation_pairs=8, num_test_pairs=7
+    )
+    return config
+"""
 
 
 class Block(NamedTuple):
@@ -260,7 +275,8 @@ def place(
         (tmp_path / "DIR").symlink_to(request.getfixturevalue("prepared"))
     else:
         (tmp_path / "DIR").symlink_to(shared / "text")
-    if "train.py" not in text:
+    (tmp_path / "my_config.py").write_text(_MY_CONFIG)
+    if "train" not in text:
         shutil.copytree(request.getfixturevalue("trained"), tmp_path / "RUN")
     # No link: an interpreter finds its packages by where it lies.
     for name in ("python", ".venv/bin/python"):
