@@ -185,8 +185,7 @@ def loop_settings(config: ml_collections.ConfigDict, score_name: str) -> LoopSet
     )
 
 
-def _check_longest(config: ml_collections.ConfigDict, model: TranslationModel
-) -> None:
+def _check_longest(config: ml_collections.ConfigDict, model: TranslationModel) -> None:
     """Make sure that the model has room for the longest sentences."""
     longest = model.config.longest_length
     if longest is not None and longest < config.data.max_length:

@@ -186,7 +186,9 @@ class RunDirectory:
             return
         with contextlib.ExitStack() as stack:
             # The last one, which says that all are there, is closed last.
-            files = [stack.enter_context(write_atomically(path)) for path in paths[::-1]]
+            files = [
+                stack.enter_context(write_atomically(path)) for path in paths[::-1]
+            ]
             for text in texts:
                 for file, sentence in zip(files, reversed(text), strict=True):
                     file.write(f"{sentence}\n".encode())

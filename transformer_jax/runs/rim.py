@@ -1,4 +1,4 @@
-"""Between a config and what it configures: whose arguments are fields of which section."""
+"""Between a config and what it configures: which section an argument is a field of."""
 
 import contextlib
 from collections.abc import Iterator

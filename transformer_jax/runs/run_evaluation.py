@@ -14,10 +14,13 @@ from tqdm import tqdm
 from transformer_jax.data.lines import read_lines
 from transformer_jax.decoding.translator import Translator, TranslatorSettings
 from transformer_jax.errors import UserError
-from transformer_jax.evaluation.scores import Scores, score
 from transformer_jax.evaluation.comet import CometMetric
-from transformer_jax.evaluation.phenomenon_scores import PhenomenonScores, score_phenomena
+from transformer_jax.evaluation.phenomenon_scores import (
+    PhenomenonScores,
+    score_phenomena,
+)
 from transformer_jax.evaluation.scored_text import ScoredText, name_test_set
+from transformer_jax.evaluation.scores import Scores, score
 from transformer_jax.grammar.phenomena import PHENOMENA, phenomenon_examples
 from transformer_jax.runs.trained_run import TrainedRun
 

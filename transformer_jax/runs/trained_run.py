@@ -4,16 +4,15 @@ import dataclasses
 import os
 from typing import Any
 
-import jax
 import ml_collections
 
-from transformer_jax.runs.components import Parts, build_parts, build_translator
-from transformer_jax.runs.joint_tokenizer import open_tokenizer
 from transformer_jax.data.tokenizer import Tokenizer
 from transformer_jax.decoding.translator import Translator
 from transformer_jax.errors import UserError
 from transformer_jax.models.parameters import param_shapes
+from transformer_jax.runs.components import Parts, build_parts, build_translator
 from transformer_jax.runs.directory import RunDirectory
+from transformer_jax.runs.joint_tokenizer import open_tokenizer
 from transformer_jax.training.averaging import average_last, average_range
 from transformer_jax.training.checkpoints import CheckpointStore, Which
 
