@@ -2,7 +2,6 @@
 
 import logging
 
-import jax
 import ml_collections
 
 from transformer_jax.config.sections import (
@@ -25,7 +24,6 @@ def check_config(config: ml_collections.ConfigDict) -> None:
       UserError: names the fields, what they may be, and what to do.
     """
     _check_fields(config)
-    _check_rows(config)
     _warn_of_batch_size(config)
     _warn_of_length(config)
 
@@ -46,33 +44,6 @@ def _check_fields(config: ml_collections.ConfigDict) -> None:
         )
     for path, field in fields.items():
         field.check(values[path], f"config.{path}")
-
-
-def choose_devices(config: ml_collections.ConfigDict) -> list[jax.Device]:
-    """Return the devices that share the rows of a batch, as `config.sharding` says.
-
-    Raises:
-      UserError: if there are fewer.
-    """
-    devices = jax.devices()
-    if config.sharding.data > len(devices):
-        raise UserError(
-            f"config.sharding.data={config.sharding.data}, but there are "
-            f"{len(devices)} devices. Use 0 for all of them."
-        )
-    return devices[: config.sharding.data or None]
-
-
-def _check_rows(config: ml_collections.ConfigDict) -> None:
-    num_devices = len(choose_devices(config))
-    num_parts = num_devices * config.training.num_micro_batches
-    if config.data.row_multiple % num_parts:
-        raise UserError(
-            f"config.data.row_multiple={config.data.row_multiple} cannot be split over "
-            f"{num_devices} devices (config.sharding.data) times "
-            f"{config.training.num_micro_batches} config.training.num_micro_batches. "
-            f"Use a multiple of {num_parts}, or fewer devices or parts."
-        )
 
 
 def _warn_of_batch_size(config: ml_collections.ConfigDict) -> None:

@@ -8,6 +8,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+import jax
 import ml_collections
 import optax
 
@@ -18,6 +19,7 @@ from transformer_jax.fields import from_mapping
 from transformer_jax.models import MODELS
 from transformer_jax.models.interface import TranslationModel
 from transformer_jax.runs.rim import naming
+from transformer_jax.sharding.mesh import choose_devices, make_mesh
 from transformer_jax.tasks import TASKS
 from transformer_jax.tasks.task import Task
 from transformer_jax.training.loop import LoopSettings
@@ -51,6 +53,7 @@ def check_parts(config: ml_collections.ConfigDict) -> None:
     task = build_task(config)
     model = build_model(config, config.data.vocab_size, config.data.vocab_size)
     _check_longest(config, model)
+    _check_rows(config)
     build_schedule(config)
     build_optimizer(config)
     translator_settings(config, model)
@@ -171,6 +174,16 @@ def build_translator(
         raise UserError(str(error)) from error
 
 
+def build_mesh(config: ml_collections.ConfigDict) -> jax.sharding.Mesh:
+    """Return the devices that `config.sharding` chooses, lined up.
+
+    Raises:
+      UserError: if there are fewer.
+    """
+    with naming("config.sharding"):
+        return make_mesh(choose_devices(config.sharding.data))
+
+
 def loop_settings(config: ml_collections.ConfigDict, score_name: str) -> LoopSettings:
     """Return when to log, evaluate and save."""
     return LoopSettings(
@@ -193,4 +206,17 @@ def _check_longest(config: ml_collections.ConfigDict, model: TranslationModel) -
             f"config.data.max_length={config.data.max_length}, but the model that "
             f"config.model describes has room for {longest} pieces: the ends of long "
             "sentences would have no position. Raise the one or lower the other."
+        )
+
+
+def _check_rows(config: ml_collections.ConfigDict) -> None:
+    """Make sure that devices and micro-batches can share the rows of every batch."""
+    num_devices = build_mesh(config).size
+    num_parts = num_devices * config.training.num_micro_batches
+    if config.data.row_multiple % num_parts:
+        raise UserError(
+            f"config.data.row_multiple={config.data.row_multiple} cannot be split over "
+            f"{num_devices} devices (config.sharding.data) times "
+            f"{config.training.num_micro_batches} config.training.num_micro_batches. "
+            f"Use a multiple of {num_parts}, or fewer devices or parts."
         )

@@ -11,7 +11,7 @@ import jax
 import ml_collections
 import optax
 
-from transformer_jax.config.checks import check_config, choose_devices
+from transformer_jax.config.checks import check_config
 from transformer_jax.data.batch_plan import BatchPlan
 from transformer_jax.data.batch_shapes import choose_shapes
 from transformer_jax.data.pipeline import evaluation_batches, make_batches
@@ -20,6 +20,7 @@ from transformer_jax.evaluation.means import mean_metrics
 from transformer_jax.models.parameters import count_params, init_params, param_axes
 from transformer_jax.runs.components import (
     Parts,
+    build_mesh,
     build_optimizer,
     build_parts,
     build_schedule,
@@ -34,7 +35,6 @@ from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.runs.trained_run import read_params
 from transformer_jax.sharding.mesh import (
     describe_devices,
-    make_mesh,
     put_ahead,
     replicated,
     shard_batch,
@@ -125,7 +125,7 @@ def _train(
         label_smoothing=config.training.label_smoothing,
         label_smoothing_formula=config.training.label_smoothing_formula,
     )
-    mesh = make_mesh(choose_devices(config))
+    mesh = build_mesh(config)
     evaluate = _validation(config, directory, corpus, parts, loss_fn, mesh)
     start = _start(config, parts, optimizer, mesh, store)
     directory.record_hardware(int(start.state.step), describe_devices(mesh))

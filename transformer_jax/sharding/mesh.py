@@ -13,6 +13,23 @@ from transformer_jax.errors import UserError
 DATA_AXIS = "data"
 
 
+def choose_devices(data: int = 0) -> list[jax.Device]:
+    """Return the devices that share the rows of a batch.
+
+    Args:
+      data: how many; 0: all there are.
+
+    Raises:
+      UserError: if there are fewer.
+    """
+    devices = jax.devices()
+    if data > len(devices):
+        raise UserError(
+            f"data={data}, but there are {len(devices)} devices. Use 0 for all of them."
+        )
+    return devices[: data or None]
+
+
 def make_mesh(devices: Sequence[jax.Device] | None = None) -> Mesh:
     """Line up devices, all there are by default, along the data axis."""
     devices = jax.devices() if devices is None else devices
