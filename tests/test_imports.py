@@ -21,7 +21,7 @@ ALLOWED = {
     "costs": {"errors", "models"},
     "decoding": {"models"},
     "evaluation": {"errors", "grammar"},
-    "training": {"errors", "files", "data", "models", "evaluation"},
+    "training": {"errors", "files", "models", "evaluation"},
     "tasks": {"data", "models", "decoding", "evaluation", "training"},
     "config": {"errors", "fields", "data", "models", "decoding", "training", "tasks"},
     "runs": {

@@ -31,8 +31,8 @@ from transformer_jax.evaluation.means import divide
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.parameters import init_params
 from transformer_jax.models.transformer import Transformer
+from transformer_jax.tasks.objective import translation_objective
 from transformer_jax.training.checkpoints import CheckpointStore
-from transformer_jax.training.objectives import translation_objective
 from transformer_jax.training.state import TrainState, create_state
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent

@@ -17,7 +17,7 @@ from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.operations import attention_flops, transformer_flops
 from transformer_jax.models.parameters import init_params
 from transformer_jax.models.transformer import Transformer
-from transformer_jax.training.objectives import translation_objective
+from transformer_jax.tasks.objective import translation_objective
 from transformer_jax.training.optimizer import constant, make_optimizer
 from transformer_jax.training.state import create_state
 from transformer_jax.training.step import train_step

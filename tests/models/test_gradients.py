@@ -15,7 +15,7 @@ from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.dropout import dropout_bits
 from transformer_jax.models.parameters import init_params
 from transformer_jax.models.transformer import Transformer
-from transformer_jax.training.objectives import translation_objective
+from transformer_jax.tasks.objective import translation_objective
 from transformer_jax.training.step import gradients
 
 FOLDER = pathlib.Path(__file__).parent / "parity"

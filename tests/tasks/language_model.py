@@ -22,7 +22,7 @@ from transformer_jax.fields import fixed
 from transformer_jax.models.interface import TRANSLATION_INPUTS
 from transformer_jax.tasks.task import Task, Validate, ValidationParts
 from transformer_jax.training.losses import smoothed_cross_entropy
-from transformer_jax.training.objectives import LossFn
+from transformer_jax.training.step import LossFn
 
 
 @dataclasses.dataclass(frozen=True)

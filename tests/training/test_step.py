@@ -6,21 +6,22 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tests.tiny_model import tiny_model
 from tests.training.toy import assert_same, make_batch, make_state, make_step, toy_loss
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation.means import Ratio
 from transformer_jax.models.dropout import dropout_bits
 from transformer_jax.sharding.mesh import make_mesh, replicated, shard_batch
-from transformer_jax.training.objectives import translation_objective
+from transformer_jax.tasks.objective import translation_objective
 from transformer_jax.training.step import eval_step, gradients
 
 RNG = jax.random.key(3)
 
 
 @pytest.fixture(scope="module")
-def model_loss(tiny_model):
+def model_loss():
     """The translation objective of a Transformer with dropout, and its parameters."""
-    model, params = tiny_model
+    model, params = tiny_model()
     return translation_objective(model, label_smoothing=0.1), params
 
 

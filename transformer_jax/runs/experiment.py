@@ -43,9 +43,8 @@ from transformer_jax.sharding.rules import param_shardings
 from transformer_jax.tasks.task import ValidationParts
 from transformer_jax.training import loop
 from transformer_jax.training.checkpoints import CheckpointStore
-from transformer_jax.training.objectives import LossFn
 from transformer_jax.training.state import TrainState, create_state
-from transformer_jax.training.step import eval_step, train_step
+from transformer_jax.training.step import LossFn, eval_step, train_step
 from transformer_jax.training.writers import (
     JsonLinesWriter,
     MetricWriter,

@@ -10,7 +10,7 @@ from transformer_jax.data.batch_plan import PlannedBatch
 from transformer_jax.data.token_cache import TokenCache
 from transformer_jax.data.tokenizer import SpecialIds, Tokenizer
 from transformer_jax.decoding.translator import TranslatorSettings
-from transformer_jax.training.objectives import LossFn
+from transformer_jax.training.step import LossFn
 
 # Parameters → numbers, on the validation split.
 Validate = Callable[[Any], Mapping[str, float]]

@@ -10,8 +10,8 @@ from transformer_jax.data.batch import assemble
 from transformer_jax.decoding.translator import Translator
 from transformer_jax.evaluation.scores import require_language, score
 from transformer_jax.models.interface import TRANSLATION_INPUTS
+from transformer_jax.tasks.objective import translation_objective
 from transformer_jax.tasks.task import Task, Validate, ValidationParts
-from transformer_jax.training.objectives import translation_objective
 
 
 @dataclasses.dataclass(frozen=True)

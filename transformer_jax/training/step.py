@@ -1,6 +1,7 @@
 """One update, and one batch of evaluation: pure functions, jitted elsewhere."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -10,9 +11,16 @@ import optax
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation.means import MetricSums, Ratio
 from transformer_jax.models.dropout import DropoutBits, dropout_bits
-from transformer_jax.training.objectives import LossFn
 from transformer_jax.training.optimizer import Schedule
 from transformer_jax.training.state import TrainState
+
+Params = Any
+# (parameters, batch, dropout) → loss sum, (weight sum, what else is summed): the step
+# divides the loss by the weight once, and reports divide the rest.
+LossFn = Callable[
+    [Params, Any, DropoutBits | None],
+    tuple[jax.Array, tuple[jax.Array, MetricSums]],
+]
 
 
 def train_step(

@@ -1,7 +1,4 @@
-"""What a batch is trained towards: batch → loss sum, weight sum, metric sums."""
-
-from collections.abc import Callable
-from typing import Any
+"""What a translation model is trained towards: each next piece of the target (5.4)."""
 
 import jax
 import jax.numpy as jnp
@@ -11,14 +8,7 @@ from transformer_jax.evaluation.means import MetricSums, Ratio
 from transformer_jax.models.dropout import DropoutBits
 from transformer_jax.models.interface import TranslationModel
 from transformer_jax.training.losses import Formula, smoothed_cross_entropy
-
-Params = Any
-# (parameters, batch, dropout) → loss sum, (weight sum, what else is summed): the step
-# divides the loss by the weight once, and reports divide the rest.
-LossFn = Callable[
-    [Params, Any, DropoutBits | None],
-    tuple[jax.Array, tuple[jax.Array, MetricSums]],
-]
+from transformer_jax.training.step import LossFn, Params
 
 
 def translation_objective(

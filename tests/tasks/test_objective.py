@@ -1,12 +1,13 @@
 import jax
 import numpy as np
 
+from tests.tiny_model import tiny_model
 from tests.training.toy import make_batch
-from transformer_jax.training.objectives import translation_objective
+from transformer_jax.tasks.objective import translation_objective
 
 
-def test_sums_count_what_a_loop_over_the_tokens_counts(tiny_model):
-    model, params = tiny_model
+def test_sums_count_what_a_loop_over_the_tokens_counts():
+    model, params = tiny_model()
     batch = make_batch()
     loss_fn = jax.jit(translation_objective(model, label_smoothing=0.1))
     loss, (weight, sums) = loss_fn(params, batch, None)

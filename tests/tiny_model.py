@@ -1,14 +1,15 @@
-"""One small Transformer for all tests of this folder."""
+"""One small Transformer for the tests that train one."""
+
+import functools
 
 import jax
-import pytest
 
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.parameters import init_params
 from transformer_jax.models.transformer import Transformer
 
 
-@pytest.fixture(scope="session")
+@functools.cache
 def tiny_model():
     """A Transformer with all kinds of dropout, for `make_batch`, and its parameters."""
     config = TransformerConfig(
