@@ -38,7 +38,8 @@ ALLOWED = {
         "tasks",
         "config",
     },
-    "visualization": {"errors", "data", "models"},
+    # A run says where its metrics are, and reads them.
+    "visualization": {"errors", "data", "models", "runs"},
     "reports": {
         "errors",
         "files",

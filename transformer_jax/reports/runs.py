@@ -52,14 +52,14 @@ def read_run(workdir: str | os.PathLike[str]) -> RunSummary:
     """
     directory = RunDirectory(workdir)
     config = directory.read_config().to_dict()
-    metrics = list(_read_metrics(directory))
+    metrics = directory.read_metrics()
     perplexities = _values(metrics, "validation/perplexity")
     speeds = _values(metrics, "train/target_tokens_per_second")
     return RunSummary(
         name=directory.root.resolve().name,
         directory=directory,
         config=config,
-        steps=max((int(row["step"]) for row in metrics), default=0),
+        steps=max((row["step"] for row in metrics), default=0),
         perplexity=min(perplexities, default=None),
         validation=_last_validation(metrics),
         target_tokens_per_second=statistics.median(speeds) if speeds else None,
@@ -69,14 +69,6 @@ def read_run(workdir: str | os.PathLike[str]) -> RunSummary:
         hardware=directory.read_hardware(),
         evaluations=dict(_read_evaluations(directory)),
     )
-
-
-def _read_metrics(directory: RunDirectory) -> Iterator[Mapping[str, Any]]:
-    """Yield the finished lines; a run in training may be writing the last one."""
-    if directory.metrics_path.exists():
-        for line in directory.metrics_path.read_text(encoding="utf-8").splitlines(True):
-            if line.endswith("\n"):
-                yield json.loads(line)
 
 
 def _read_evaluations(

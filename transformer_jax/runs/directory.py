@@ -28,6 +28,7 @@ from transformer_jax.config.versions import read_fields
 from transformer_jax.data.lines import read_lines
 from transformer_jax.errors import UserError
 from transformer_jax.files import write_atomically, write_json
+from transformer_jax.training.metrics_file import read_rows
 
 _KEPT_SPLITS = ("validation", "test", "long")
 
@@ -164,6 +165,10 @@ class RunDirectory:
         if not self.hardware_path.exists():
             return []
         return json.loads(self.hardware_path.read_text())
+
+    def read_metrics(self) -> list[Mapping[str, Any]]:
+        """Return the rows of `metrics.jsonl`, in order; none before the first."""
+        return list(read_rows(self.metrics_path))
 
     def check_tokenizer(self, fingerprint: str) -> None:
         """Make sure that the tokenizer is the one the weights were trained with.

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
 from transformer_jax.files import write_atomically
+from transformer_jax.training.metrics_file import read_rows
 
 _PER_SECOND = "_per_second"
 
@@ -74,34 +75,24 @@ class JsonLinesWriter(MetricWriter):
     def begin(self, start_step: int, num_steps: int) -> None:
         """Open the file to go on after `start_step`; lines of later steps go."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        kept = [line for line in self._lines() if _step_of(line) <= start_step]
+        kept = [row for row in read_rows(self._path) if row["step"] <= start_step]
         with write_atomically(self._path) as file:
-            file.write("".join(kept).encode())
+            file.write("".join(map(_line, kept)).encode())
         self._file = open(self._path, "a", encoding="utf-8")
 
     def write(self, step: int, values: Mapping[str, float]) -> None:
         clean = {k: v if math.isfinite(v) else None for k, v in values.items()}
         assert self._file is not None
-        self._file.write(json.dumps({"step": step, **clean}) + "\n")
+        self._file.write(_line({"step": step, **clean}))
         self._file.flush()
 
     def close(self) -> None:
         if self._file is not None:
             self._file.close()
 
-    def _lines(self) -> list[str]:
-        if not self._path.exists():
-            return []
-        with open(self._path, encoding="utf-8") as file:
-            return [line for line in file if line.endswith("\n")]
 
-
-def _step_of(line: str) -> float:
-    """Return the step of a line; infinity, so that it goes, where there is none."""
-    try:
-        return json.loads(line)["step"]
-    except (ValueError, KeyError, TypeError):
-        return math.inf
+def _line(row: Mapping[str, Any]) -> str:
+    return json.dumps(row) + "\n"
 
 
 class TensorBoardWriter(MetricWriter):

@@ -1,6 +1,5 @@
 """How a training run went: losses, learning rate and validation scores over steps."""
 
-import json
 import pathlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from transformer_jax.errors import UserError
+from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.visualization.theme import BLUE, GREEN, GREY, ORANGE, PURPLE, theme
 
 if TYPE_CHECKING:
@@ -41,11 +41,9 @@ Metrics = Mapping[str, Mapping[str, Curve]]
 
 
 def read_metrics(workdir: str | pathlib.Path) -> dict[str, dict[str, Curve]]:
-    """Read `metrics.jsonl` of a run.
+    """Read what a run noted of its training, step by step.
 
-    Each line is an object with a step and any number of quantities, named as
-    "train/loss" or "validation/sacrebleu". Of lines written twice the later one counts;
-    a last line cut short by a killed run is passed over, and so is what is not finite.
+    Of two rows of one step the later one counts; what is not finite is passed over.
 
     Returns:
       Curves by name, by split.
@@ -53,34 +51,25 @@ def read_metrics(workdir: str | pathlib.Path) -> dict[str, dict[str, Curve]]:
     Raises:
       UserError: if the file is missing or holds no usable line.
     """
-    path = pathlib.Path(workdir) / "metrics.jsonl"
+    directory = RunDirectory(workdir)
+    path = directory.metrics_path
     if not path.is_file():
         raise UserError(
             f"There is no {path}. Give the --workdir of a run that train.py has begun."
         )
     points: dict[str, dict[str, dict[int, float]]] = {}
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for row in map(_parse, lines):
-            for name, value in row.items():
-                split, _, quantity = name.partition("/")
-                if quantity and isinstance(value, int | float) and np.isfinite(value):
-                    curves = points.setdefault(split, {})
-                    curves.setdefault(quantity, {})[int(row["step"])] = float(value)
+    for row in directory.read_metrics():
+        for name, value in row.items():
+            split, _, quantity = name.partition("/")
+            if quantity and isinstance(value, int | float) and np.isfinite(value):
+                curves = points.setdefault(split, {})
+                curves.setdefault(quantity, {})[row["step"]] = float(value)
     if not points:
         raise UserError(f"{path} holds no metrics yet. Let the run take some steps.")
     return {
         split: {name: _to_curve(curve) for name, curve in curves.items()}
         for split, curves in points.items()
     }
-
-
-def _parse(line: str) -> dict:
-    """Return the object on one line, or an empty one where there is none."""
-    try:
-        row = json.loads(line)
-    except json.JSONDecodeError:
-        return {}
-    return row if isinstance(row, dict) and "step" in row else {}
 
 
 def _to_curve(points: Mapping[int, float]) -> Curve:
