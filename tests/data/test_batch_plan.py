@@ -98,7 +98,13 @@ def test_one_position_is_counted_for_eos_and_fillers_count_as_padding():
     )
     assert plan.batches_per_epoch == 2
     assert plan.real_token_share() == (16 / 40, 30 / 56)
-    assert "40.0% of source positions, 53.6% of target positions" in plan.describe()
+    summary, *table = plan.describe().splitlines()
+    assert summary.endswith("40.0% of source positions, 53.6% of target positions")
+    assert table == [
+        "rows  source  target  batches",
+        "----  ------  ------  -------",
+        "   4       5       7        2",
+    ]
 
 
 def test_the_share_is_what_the_batches_hold():

@@ -39,9 +39,10 @@ def test_shares_are_counted_by_phenomenon():
     assert scores.shares == {"pronoun": 2 / 3, "word_sense": 1.0}
     assert scores.as_dict()["pronoun"] == {"share": 2 / 3, "num_examples": 3}
     assert scores.table().splitlines() == [
-        "phenomenon         right  examples",
-        "pronoun            66.7%         3",
-        "word sense        100.0%         2",
+        "phenomenon   right  examples",
+        "----------  ------  --------",
+        "pronoun      66.7%         3",
+        "word sense  100.0%         2",
     ]
 
 

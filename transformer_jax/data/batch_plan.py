@@ -19,6 +19,7 @@ from transformer_jax.data.batch_shapes import (
     by_cost,
     choose_promotions,
 )
+from transformer_jax.text_table import text_table
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,17 +126,16 @@ class BatchPlan:
     def describe(self) -> str:
         """Return a table of the shapes and the share of real tokens."""
         source_share, target_share = self.real_token_share()
-        lines = [
+        rows = [["rows", "source", "target", "batches"]]
+        for shape, n in zip(self.shapes, self._num_batches, strict=True):
+            numbers = (shape.rows, shape.source_length, shape.target_length, n)
+            rows.append([str(number) for number in numbers])
+        return (
             f"{len(self._assigned)} pairs in {self.batches_per_epoch} batches an "
             f"epoch, {len(self.shapes)} shapes; real tokens: {source_share:.1%} of "
-            f"source positions, {target_share:.1%} of target positions",
-            "  rows  source  target  batches",
-        ]
-        for shape, n in zip(self.shapes, self._num_batches, strict=True):
-            lines.append(
-                f"{shape.rows:6}{shape.source_length:8}{shape.target_length:8}{n:9}"
-            )
-        return "\n".join(lines)
+            f"source positions, {target_share:.1%} of target positions\n"
+            f"{text_table(rows, right=range(4))}"
+        )
 
     def _epoch(self, epoch: int) -> _Epoch:
         """Return an epoch's plan, keeping the last two for threads that run ahead."""

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from transformer_jax.grammar.phenomena import PhenomenonExample
+from transformer_jax.text_table import text_table
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
@@ -38,12 +39,11 @@ class PhenomenonScores:
 
     def table(self) -> str:
         """Return the shares as lines of text."""
-        lines = [f"{'phenomenon':<16}{'right':>8}{'examples':>10}"]
-        lines += [
-            f"{name.replace('_', ' '):<16}{share:>8.1%}{self.num_examples[name]:>10}"
-            for name, share in self.shares.items()
-        ]
-        return "\n".join(lines)
+        rows = [("phenomenon", "right", "examples")]
+        for name, share in self.shares.items():
+            num_examples = str(self.num_examples[name])
+            rows.append((name.replace("_", " "), f"{share:.1%}", num_examples))
+        return text_table(rows, right=[1, 2])
 
 
 def score_phenomena(

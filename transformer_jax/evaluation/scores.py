@@ -25,7 +25,7 @@ from transformer_jax.errors import UserError
 from transformer_jax.evaluation import suspicions
 from transformer_jax.evaluation.comet import CometMetric
 from transformer_jax.evaluation.scored_text import ScoredText, describe_length
-from transformer_jax.evaluation.text_table import text_table
+from transformer_jax.text_table import text_table
 
 # Written without spaces between words, or, as Korean, with a tokenizer of its own.
 _WITHOUT_MOSES = frozenset("zh yue ja ko th lo km my bo dz".split())

@@ -1,4 +1,4 @@
-from transformer_jax.evaluation.text_table import text_table
+from transformer_jax.text_table import text_table
 
 
 def test_columns_are_as_wide_as_their_widest_cell_and_numbers_flush_right():
