@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 
+import flax.struct
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,6 +19,7 @@ from tests.training.toy import assert_same, random_state
 from transformer_jax.errors import UserError
 from transformer_jax.sharding.mesh import make_mesh, replicated
 from transformer_jax.training.checkpoints import CheckpointStore
+from transformer_jax.training.state import TrainState
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RNG = jax.random.key(17)
@@ -51,6 +53,28 @@ def test_what_is_restored_is_what_was_saved_bit_for_bit(store, use_ema):
     assert metadata == {"config": "a1b2", "tokenizers": ["c3", "d4"]}
     kept = store.restore_params("last", state.params)
     assert_same(kept, state.ema_params if use_ema else state.params)
+
+
+@flax.struct.dataclass
+class _OlderState(TrainState):
+    loss_scale: jax.Array | None = None
+
+
+@pytest.mark.parametrize("use_ema", [False, True])
+def test_a_part_that_older_states_had_as_none_may_be_gone(store, use_ema):
+    state = random_state(300, use_ema)
+    save(store, 7, _OlderState(**vars(state)))
+    store.wait()
+    restored, _, _ = store.restore(jax.eval_shape(lambda: state))
+    assert_same(restored, state)
+
+
+def test_a_part_with_numbers_may_not_be_gone(store):
+    state = random_state(300)
+    save(store, 7, _OlderState(**vars(state) | {"loss_scale": jnp.float32(2)}))
+    store.wait()
+    with pytest.raises(UserError, match="state/loss_scale is float32.* and missing"):
+        store.restore(state)
 
 
 def test_a_state_donated_while_it_is_being_saved_is_saved_as_it_was(store):

@@ -264,12 +264,17 @@ class CheckpointStore:
         note = _read_note(folder)
         some_rng = jax.eval_shape(lambda: jax.random.key(0, impl=note["rng"]))
         abstract_rng = jax.eval_shape(jax.random.key_data, some_rng)
-        abstract = {"state": abstract_state, "rng": abstract_rng}
+        # Orbax wants back each part that it wrote, and older states have parts that are
+        # gone today. Those held nothing: an array would be missed below.
+        on_disk = self._state_saver.metadata(folder).item_metadata["state"]
+        parts = vars(abstract_state)
+        abstract = {"state": dict.fromkeys(on_disk) | parts, "rng": abstract_rng}
         saved = _read_arrays(self._state_saver, folder, abstract)
+        state = TrainState(**{name: saved["state"][name] for name in parts})
         # By way of the host, so that it is tied to no device and goes with any mesh.
         rng_data = jnp.asarray(np.asarray(saved["rng"]))
         rng = jax.random.wrap_key_data(rng_data, impl=note["rng"])
-        return saved["state"], rng, note["metadata"]
+        return state, rng, note["metadata"]
 
     def _finish(self, step: int, params_note: str, state_note: str) -> None:
         """Bring a save to its end, in a thread: notes, checksums, then old steps go."""

@@ -18,7 +18,6 @@ class TrainState:
       params: the model's parameters, float32.
       opt_state: the optimizer's state.
       ema_params: moving average of `params`, or None.
-      loss_scale: float32 scalar by which the loss is multiplied, or None.
       num_skipped: int32 scalar, updates skipped because a gradient was not finite.
     """
 
@@ -26,7 +25,6 @@ class TrainState:
     params: Any
     opt_state: Any
     ema_params: Any
-    loss_scale: jax.Array | None
     num_skipped: jax.Array
 
     @property
@@ -46,6 +44,5 @@ def create_state(
         params=params,
         opt_state=optimizer.init(params),
         ema_params=ema_params,
-        loss_scale=None,
         num_skipped=jnp.zeros((), jnp.int32),
     )
