@@ -14,13 +14,13 @@ from tests.decoding.table_model import (
     exhaustive_search,
     no_growth,
 )
-from transformer_jax.decoding.beam_search import (
+from transformer_jax.decoding.beam_search import beam_search
+from transformer_jax.decoding.greedy import greedy_search
+from transformer_jax.decoding.search import (
     SearchSettings,
-    beam_search,
+    can_still_win,
     length_penalty,
 )
-from transformer_jax.decoding.greedy import greedy_search
-from transformer_jax.decoding.search import can_still_win
 
 
 def settings(**fields):

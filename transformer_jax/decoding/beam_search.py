@@ -28,8 +28,6 @@ from transformer_jax.decoding.search import (
     search,
 )
 
-__all__ = ["SearchResult", "SearchSettings", "StepFn", "beam_search", "length_penalty"]
-
 
 def beam_search(
     step_fn: StepFn,
