@@ -202,6 +202,27 @@ def test_the_tensor2tensor_recipe_is_transformer_base_v3():
     }
 
 
+def test_the_long_run_on_multi30k_is_the_short_one_with_more_steps_and_dropout():
+    assert _changes("configs.multi30k_tiny_long") == _changes(
+        "configs.multi30k_tiny"
+    ) | {
+        "model.dropout_rate": 0.25,
+        "optimizer.num_steps": 10_000,
+        "training.num_steps": 10_000,
+        "evaluation.eval_every_steps": 500,
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_config_builds_on_the_default_alone(name):
+    source = (ROOT / f"{name.replace('.', '/')}.py").read_text(encoding="utf-8")
+    imported = re.findall(r"^(?:from|import) .*", source, re.MULTILINE)
+    assert imported == [
+        "import ml_collections",
+        "from transformer_jax.config import default",
+    ]
+
+
 @pytest.mark.parametrize(
     ("step", "expected"),
     [
