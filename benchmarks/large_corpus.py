@@ -22,6 +22,7 @@ import time
 import numpy as np
 
 from transformer_jax.commands.messages import command
+from transformer_jax.config.sections import PAPER_TOKENS_PER_BATCH
 from transformer_jax.data.batch_plan import BatchPlan
 from transformer_jax.data.batch_shapes import choose_shapes
 from transformer_jax.data.sources.text_files import TextFiles
@@ -121,7 +122,7 @@ def _plan(num_pairs: int, lengths: list[list[int]]) -> tuple[float, float]:
     source, target = known[0][drawn], known[1][drawn]
     del drawn
     start = time.monotonic()
-    shapes = choose_shapes(source, target, tokens_per_batch=25_000)
+    shapes = choose_shapes(source, target, tokens_per_batch=PAPER_TOKENS_PER_BATCH)
     BatchPlan(source, target, shapes, seed=0).batch(0)
     seconds = time.monotonic() - start
     # In KiB on Linux, in bytes on macOS.

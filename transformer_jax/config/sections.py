@@ -15,12 +15,13 @@ from transformer_jax.tasks import TASKS
 from transformer_jax.training.losses import Formula
 from transformer_jax.training.optimizer import SCHEDULES
 
-# The paper's base model on WMT14 English-German (Sections 5.1 and 5.3), which other
-# sizes are told by.
+# The paper's base model on WMT14 English-German (Sections 5.1, 5.3 and 6.1): those of
+# its numbers that other sizes and reports are told by, too.
 PAPER_VOCAB_SIZE = 37_000
 PAPER_TOKENS_PER_BATCH = 25_000
 PAPER_WARMUP_STEPS = 4_000
 PAPER_NUM_STEPS = 100_000
+PAPER_NUM_AVERAGED = 5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -220,7 +221,7 @@ class CheckpointsSection:
         10.0, "minutes between two saves; 0: none by time", least=0
     )
     keep_params: int = free(
-        5,
+        PAPER_NUM_AVERAGED,
         "sets of parameters to keep, to be averaged, beside the best; the full state "
         "is kept for the newest two",
         least=1,

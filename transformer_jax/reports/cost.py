@@ -2,8 +2,9 @@
 
 import dataclasses
 
+from transformer_jax.config.sections import PAPER_NUM_STEPS, PAPER_TOKENS_PER_BATCH
 from transformer_jax.costs.accelerators import find_accelerator
-from transformer_jax.reports.render import Report, Row
+from transformer_jax.reports.render import Report, Row, spaced
 from transformer_jax.reports.row_models import paper_flops
 
 
@@ -44,7 +45,8 @@ def make_report() -> Report:
         "What the base run costs (estimates)",
         [_row(machine) for machine in MACHINES],
         (
-            "Estimates, none of them measured: 100 000 steps of 25 000 + 25 000 "
+            f"Estimates, none of them measured: {spaced(PAPER_NUM_STEPS)} steps of "
+            f"{spaced(PAPER_TOKENS_PER_BATCH)} + {spaced(PAPER_TOKENS_PER_BATCH)} "
             f"tokens, {paper_flops('base'):.2e} operations by count, divided by "
             "devices x peak x the assumed utilisation. Preparing the data, "
             "validation and checkpoints come on top.",

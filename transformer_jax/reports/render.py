@@ -46,6 +46,11 @@ def render(report: Report, format_name: Format) -> str:
     return _render_markdown(report, columns)
 
 
+def spaced(count: int) -> str:
+    """Write a count with a space between its thousands."""
+    return f"{count:,}".replace(",", " ")
+
+
 def _render_markdown(report: Report, columns: Sequence[str]) -> str:
     header = [name.replace("_", " ") for name in columns]
     lines = [header, ["---"] * len(columns)]
@@ -62,7 +67,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
-        return f"{value:,}".replace(",", " ")
+        return spaced(value)
     if isinstance(value, float):
         return f"{value:.1e}".replace("e+", "e") if value >= 1e6 else f"{value:.4g}"
     return str(value).replace("|", "\\|")

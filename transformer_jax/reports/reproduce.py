@@ -4,12 +4,13 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from transformer_jax.config import sections
 from transformer_jax.config.tree import fields_of, leaves
+from transformer_jax.fields import declared
 from transformer_jax.reports import paper_numbers
 from transformer_jax.reports.render import Report
 from transformer_jax.reports.runs import RunSummary, read_run
 
-_NUM_AVERAGED = {"base": 5, "big": 20}
 # 3003 lines; the filtered version has 2737, and other scores.
 _TEST_SET = "newstest2014 (full)"
 # Fields that say which text a run is of, or how arrays are laid out: none of these is a
@@ -24,6 +25,13 @@ _NO_CONDITIONS = (
     "data.max_batch_shapes",
     "model.vocab_multiple",
 )
+# Fields by which the test split is to be translated, as conditions are called.
+_DECODING = {
+    "beam": "beam_size",
+    "alpha": "alpha",
+    "length penalty": "length_penalty",
+    "extra output length": "max_extra_length",
+}
 _NOTES = (
     "The paper's value of a field is its default: the paper's own, or where that "
     "is silent what docs/fields.md says.",
@@ -71,8 +79,12 @@ def _field_conditions(
     paper where it is used, without a word here.
     """
     values = dict(leaves(run.config))
+    vocab_size = (
+        paper_numbers.FRENCH_VOCAB_SIZE if is_french else sections.PAPER_VOCAB_SIZE
+    )
+    base = paper_numbers.TABLE_3[0]
     of_size = {
-        "data.vocab_size": 32_000 if is_french else paper_numbers.VOCAB_SIZE,
+        "data.vocab_size": vocab_size,
         "model.num_encoder_layers": paper.num_layers,
         "model.num_decoder_layers": paper.num_layers,
         "model.d_model": paper.d_model,
@@ -80,7 +92,8 @@ def _field_conditions(
         "model.num_heads": paper.num_heads,
         "model.d_k": paper.d_k,
         "model.d_v": paper.d_v,
-        "model.dropout_rate": 0.1 if is_french else paper.dropout_rate,
+        # Section 6.1: the base model's for the big model too, on English-French.
+        "model.dropout_rate": (base if is_french else paper).dropout_rate,
     }
     for path, field in fields_of(values["model.name"], values["task.name"]).items():
         if field.is_free or path.startswith(_NO_CONDITIONS):
@@ -121,11 +134,10 @@ def _decoding_conditions(
     )
     by = best.get("produced_by", {})
     steps = by.get("checkpoint_steps")
-    yield "averaged checkpoints", _NUM_AVERAGED[size], steps and len(steps)
-    yield "beam", 4, by.get("beam_size")
-    yield "alpha", 0.6, by.get("alpha")
-    yield "length penalty", "gnmt", by.get("length_penalty")
-    yield "extra output length", 50, by.get("max_extra_length")
+    yield "averaged checkpoints", paper_numbers.NUM_AVERAGED[size], steps and len(steps)
+    fields = declared(sections.DecodingSection)
+    for condition, name in _DECODING.items():
+        yield condition, fields[name].default, by.get(name)
     yield "test set", _TEST_SET, best.get("test_set")
     signature = "case:mixed|tok:moses-{}|smooth:none|split:{}"
     expected = signature.format(*(("fr", "no") if is_french else ("de", "hyphens")))

@@ -3,6 +3,7 @@
 import functools
 from typing import Any
 
+from transformer_jax.config.sections import PAPER_TOKENS_PER_BATCH, PAPER_VOCAB_SIZE
 from transformer_jax.costs.flops import SENTENCE_LENGTH, training_flops
 from transformer_jax.data.tokenizer import Tokenizer
 from transformer_jax.models.configs import TransformerConfig
@@ -16,12 +17,12 @@ from transformer_jax.runs.components import build_model
 
 
 def of_variation(row: Variation) -> Transformer:
-    """Return the model of a row of Table 3, at V = 37 000 without padding."""
+    """Return the model of a row of Table 3, with the German vocabulary unpadded."""
     positions: Any = row.positions
     return Transformer(
         TransformerConfig(
-            source_vocab_size=paper_numbers.VOCAB_SIZE,
-            target_vocab_size=paper_numbers.VOCAB_SIZE,
+            source_vocab_size=PAPER_VOCAB_SIZE,
+            target_vocab_size=PAPER_VOCAB_SIZE,
             num_encoder_layers=row.num_layers,
             num_decoder_layers=row.num_layers,
             d_model=row.d_model,
@@ -59,7 +60,7 @@ def paper_flops(variation: str) -> float:
 
 def variation_flops(row: Variation) -> float:
     """Count the training of a row of Table 3, on full batches (Section 5.1)."""
-    num_tokens = row.num_steps * paper_numbers.TOKENS_PER_BATCH
+    num_tokens = row.num_steps * PAPER_TOKENS_PER_BATCH
     return training_flops(
         of_variation(row),
         source_tokens=num_tokens,

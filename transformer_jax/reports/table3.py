@@ -5,16 +5,18 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from transformer_jax.config.sections import PAPER_VOCAB_SIZE
 from transformer_jax.reports import paper_numbers, row_models
 from transformer_jax.reports.paper_numbers import Variation
-from transformer_jax.reports.render import Report, Row
+from transformer_jax.reports.render import Report, Row, spaced
 from transformer_jax.reports.runs import RunSummary, read_run
 
 _NOTES = (
-    "computed_params is counted from the model at V = 37 000, all embeddings tied, no "
-    "biases in attention. No vocabulary that the paper states gives its own counts: "
-    "ours are up to 7 % lower, and 0.6 % higher for the big model. "
-    "computed_params_difference is ours less the paper's, in percent of the paper's.",
+    f"computed_params is counted from the model at V = {spaced(PAPER_VOCAB_SIZE)}, all "
+    "embeddings tied, no biases in attention. No vocabulary that the paper states "
+    "gives its own counts: ours are up to 7 % lower, and 0.6 % higher for the big "
+    "model. computed_params_difference is ours less the paper's, in percent of the "
+    "paper's.",
     "Perplexity is per piece and of unsmoothed targets: it depends on the vocabulary.",
     "paper_bleu is tokenised, cased, with compounds split.",
 )
