@@ -25,7 +25,8 @@ from transformer_jax.decoding.search import (
 
 def settings(**fields):
     ids = {"eos_id": EOS, "bos_id": BOS, "pad_id": PAD, "vocab_size": VOCAB_SIZE}
-    return SearchSettings(**{**ids, "block_size": 8, **fields})
+    paper = {"beam_size": 4, "alpha": 0.6, "length_penalty": "gnmt"}
+    return SearchSettings(**ids | paper | {"num_best": 1, "block_size": 8} | fields)
 
 
 def run(model, sentences, max_lengths, **fields):

@@ -41,8 +41,8 @@ MODEL = Transformer(
     )
 )
 SETTINGS = TranslatorSettings(
-    beam_size=3, max_extra_length=5, max_source_length=16, tokens_per_batch=64,
-    block_size=32, num_best=3,
+    beam_size=3, alpha=0.6, length_penalty="gnmt", max_extra_length=5,
+    max_source_length=16, tokens_per_batch=64, block_size=32, num_best=3,
 )  # fmt: skip
 LINES = ["abc", "", "a", "gg gg", "   ", "dcba.", "fff", "b c", "e", "abcdefg. abcdef"]
 

@@ -7,6 +7,14 @@ from transformer_jax.decoding.translator import TranslatorSettings
 from transformer_jax.errors import UserError
 from transformer_jax.runs import run_evaluation
 
+SETTINGS = TranslatorSettings(
+    beam_size=4,
+    alpha=0.6,
+    length_penalty="gnmt",
+    max_extra_length=50,
+    max_source_length=256,
+    tokens_per_batch=4_096,
+)
 
 @pytest.mark.parametrize(
     ("steps", "weights"),
@@ -18,14 +26,14 @@ from transformer_jax.runs import run_evaluation
     ],
 )
 def test_an_evaluation_is_named_after_text_weights_and_search(steps, weights):
-    name = run_evaluation.evaluation_name("test", steps, TranslatorSettings())
+    name = run_evaluation.evaluation_name("test", steps, SETTINGS)
     assert name == f"test.{weights}.beam4.gnmt0.6"
 
 
 def test_means_over_different_steps_never_share_a_name():
     choices = [(10, 20, 40), (10, 30, 40), (10, 25, 40), (20, 30, 40)]
     names = {
-        run_evaluation.evaluation_name("test", steps, TranslatorSettings())
+        run_evaluation.evaluation_name("test", steps, SETTINGS)
         for steps in choices
     }
     assert len(names) == len(choices)
@@ -35,7 +43,7 @@ def test_namesakes_splits_and_extra_scores_have_names_of_their_own(tmp_path):
     texts = ["test", *map(run_evaluation.file_name, ("a/test", "b/test", "test"))]
     extras = [(), ("comet",), ("phenomena", "comet")]
     names = {
-        run_evaluation.evaluation_name(text, (30,), TranslatorSettings(), extra)
+        run_evaluation.evaluation_name(text, (30,), SETTINGS, extra)
         for text in texts
         for extra in extras
     }

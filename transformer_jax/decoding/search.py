@@ -42,11 +42,11 @@ class SearchSettings:
     bos_id: int
     pad_id: int
     vocab_size: int
-    beam_size: int = 4
-    num_best: int = 1
-    alpha: float = 0.6
-    length_penalty: LengthPenalty = "gnmt"
-    block_size: int = 32
+    beam_size: int
+    num_best: int
+    alpha: float
+    length_penalty: LengthPenalty
+    block_size: int
 
     def __post_init__(self) -> None:
         if self.beam_size < 1 or not 1 <= self.num_best <= self.beam_size:

@@ -35,9 +35,9 @@ class TextTokenizer(Protocol):
     def decode(self, ids: Sequence[Sequence[int]], /) -> list[str]: ...
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class TranslatorSettings:
-    """How to translate; the defaults of the search are the paper's (Section 6.1).
+    """How to translate; a config's `decoding` has the paper's values (Section 6.1).
 
     Attributes:
       beam_size: hypotheses kept for each sentence; 1 is greedy search.
@@ -54,14 +54,14 @@ class TranslatorSettings:
       block_size: steps between two growths of the cache.
     """
 
-    beam_size: int = 4
-    alpha: float = 0.6
-    length_penalty: LengthPenalty = "gnmt"
-    max_extra_length: int = 50
+    beam_size: int
+    alpha: float
+    length_penalty: LengthPenalty
+    max_extra_length: int
     max_output_length: int | None = None
     num_best: int = 1
-    max_source_length: int = 256
-    tokens_per_batch: int = 2048
+    max_source_length: int
+    tokens_per_batch: int
     block_size: int = 32
 
     def __post_init__(self) -> None:
