@@ -22,8 +22,9 @@ from transformer_jax.decoding.search import (
     SearchState,
     StepFn,
     can_still_win,
+    close_diverged,
+    end_hypotheses,
     last_tokens,
-    length_penalty,
     mask_logits,
     search,
 )
@@ -73,8 +74,9 @@ def _advance(
     tokens = _take(state.tokens, parents).at[:, :, state.step].set(next_tokens)
     is_end = next_tokens == settings.eos_id
 
-    ended = jnp.where(is_end, log_probs, -jnp.inf)
-    finished = _merge(state.finished, tokens, ended, length, settings)
+    log_probs_of_ended = jnp.where(is_end, log_probs, -jnp.inf)
+    ended = end_hypotheses(tokens, log_probs_of_ended, length, settings)
+    finished = _keep_best(state.finished, ended, settings.num_best)
     still_open = jnp.where(is_end, -jnp.inf, log_probs)
     goes_on = can_still_win(still_open, finished.scores, length, max_lengths, settings)
     return SearchState(
@@ -116,32 +118,18 @@ def _best_continuations(
     logits, log_sums = mask_logits(logits, is_last, settings)
     values, tokens = jax.lax.top_k(logits, min(beam, width))  # [batch, beam, few]
     candidates = log_probs[:, :, None] + (values - log_sums[:, :, None])
-    # Also turns NaN, from a model that has diverged, into a hypothesis that is closed.
-    candidates = jnp.where(candidates > -jnp.inf, candidates, -jnp.inf)
-    best, chosen = jax.lax.top_k(candidates.reshape(batch, -1), beam)
+    candidates = close_diverged(candidates).reshape(batch, -1)
+    best, chosen = jax.lax.top_k(candidates, beam)
     tokens = jnp.take_along_axis(tokens.reshape(batch, -1), chosen, axis=1)
     return best, chosen // values.shape[-1], tokens
 
 
-def _merge(
-    finished: Hypotheses,
-    tokens: jax.Array,
-    ended_log_probs: jax.Array,
-    length: jax.Array,
-    settings: SearchSettings,
-) -> Hypotheses:
-    """Keep the best `num_best` of those finished before and those that end here."""
-    penalty = length_penalty(length, settings.alpha, settings.length_penalty)
-    ended = Hypotheses(
-        tokens=tokens,
-        log_probs=ended_log_probs,
-        scores=ended_log_probs / penalty,
-        lengths=jnp.where(ended_log_probs > -jnp.inf, length, 0),
-    )
+def _keep_best(finished: Hypotheses, ended: Hypotheses, num_best: int) -> Hypotheses:
+    """Keep the best of those finished before and those that end here."""
     both = jax.tree.map(
         lambda before, now: jnp.concatenate([before, now], axis=1), finished, ended
     )
-    _, chosen = jax.lax.top_k(both.scores, settings.num_best)
+    _, chosen = jax.lax.top_k(both.scores, num_best)
     return jax.tree.map(lambda leaf: _take(leaf, chosen), both)
 
 

@@ -8,13 +8,13 @@ import numpy as np
 
 from transformer_jax.decoding.search import (
     GrowCacheFn,
-    Hypotheses,
     SearchResult,
     SearchSettings,
     SearchState,
     StepFn,
+    close_diverged,
+    end_hypotheses,
     last_tokens,
-    length_penalty,
     mask_logits,
     search,
 )
@@ -51,18 +51,12 @@ def _advance(
     length = state.step + 1
     logits, log_sums = mask_logits(logits, length == max_lengths, settings)
     next_tokens = jnp.argmax(logits, axis=-1)  # [batch, 1]
-    log_probs = state.log_probs + (jnp.max(logits, axis=-1) - log_sums)
-    log_probs = jnp.where(log_probs > -jnp.inf, log_probs, -jnp.inf)  # NaN closes too.
+    best = jnp.max(logits, axis=-1) - log_sums
+    log_probs = close_diverged(state.log_probs + best)
     tokens = state.tokens.at[:, :, state.step].set(next_tokens)
 
     is_end = (next_tokens == settings.eos_id) & (log_probs > -jnp.inf)
-    penalty = length_penalty(length, settings.alpha, settings.length_penalty)
-    ended = Hypotheses(
-        tokens=tokens,
-        log_probs=log_probs,
-        scores=log_probs / penalty,
-        lengths=jnp.full_like(state.finished.lengths, length),
-    )
+    ended = end_hypotheses(tokens, log_probs, length, settings)
     return SearchState(
         cache=cache,
         step=length,

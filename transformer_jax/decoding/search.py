@@ -198,6 +198,34 @@ def mask_logits(
     return jnp.where(is_last[:, None, None], end_only, words), log_sums
 
 
+def close_diverged(log_probs: jax.Array) -> jax.Array:
+    """Put -inf, which closes a hypothesis, for the NaN of a model that has diverged."""
+    return jnp.where(log_probs > -jnp.inf, log_probs, -jnp.inf)
+
+
+def end_hypotheses(
+    tokens: jax.Array,
+    log_probs: jax.Array,
+    length: jax.Array,
+    settings: SearchSettings,
+) -> Hypotheses:
+    """Score hypotheses that end at `length`: log P / length penalty (Section 6.1).
+
+    Args:
+      tokens: [batch, beam, length].
+      log_probs: [batch, beam]; -inf leaves a slot empty.
+      length: int32 scalar, the end mark included.
+      settings: of the search.
+    """
+    penalty = length_penalty(length, settings.alpha, settings.length_penalty)
+    return Hypotheses(
+        tokens=tokens,
+        log_probs=log_probs,
+        scores=log_probs / penalty,
+        lengths=jnp.where(log_probs > -jnp.inf, length, 0),
+    )
+
+
 def last_tokens(state: SearchState, settings: SearchSettings) -> jax.Array:
     """Return the next decoder input [batch, beam]: BOS, then what was chosen last."""
     previous = jax.lax.dynamic_index_in_dim(
