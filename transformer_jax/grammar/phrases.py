@@ -2,7 +2,7 @@
 
 import functools
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 from transformer_jax.grammar import lexicon, structures
@@ -74,31 +74,34 @@ def name_of(noun: Noun) -> str:
 @functools.cache
 def adjectives_for() -> dict[str, tuple[Adjective, ...]]:
     """Return the adjectives that go before each noun, by the noun's German name."""
-    return {
-        name_of(noun): tuple(
-            adjective
-            for adjective in lexicon.adjectives()
-            if adjective.classes & {noun.english[0], *noun.classes}
-        )
-        for noun in lexicon.nouns()
-    }
+    return _adjectives_by_noun(_classes)
 
 
 @functools.cache
 def predicates_for() -> dict[str, tuple[Adjective, ...]]:
     """Return the adjectives that can be said of each noun with "to be"."""
+    return _adjectives_by_noun(_predicate_classes)
+
+
+def _adjectives_by_noun(
+    classes_of: Callable[[Noun], set[str]],
+) -> dict[str, tuple[Adjective, ...]]:
     return {
         name_of(noun): tuple(
             adjective
             for adjective in lexicon.adjectives()
-            if adjective.classes & _predicate_classes(noun)
+            if adjective.classes & classes_of(noun)
         )
         for noun in lexicon.nouns()
     }
 
 
+def _classes(noun: Noun) -> set[str]:
+    return {noun.english[0], *noun.classes}
+
+
 def _predicate_classes(noun: Noun) -> set[str]:
-    names = {noun.english[0], *noun.classes}
+    names = _classes(noun)
     return names | {f"predicate:{name}" for name in names}
 
 
