@@ -80,7 +80,7 @@ def _facts(run: RunSummary) -> list[dict[str, Any]]:
         "compute type": run.config["model"].get("dtype"),
         "seed": run.config["seed"],
     }
-    fingerprints = json.loads(run.directory.data_path.read_text(encoding="utf-8"))
+    fingerprints = run.directory.read_fingerprints()
     values |= {f"SHA-256 of {name}": value for name, value in fingerprints.items()}
     return [{"fact": name, "value": value} for name, value in values.items()]
 

@@ -129,7 +129,7 @@ class RunDirectory:
         if not self.data_path.exists():
             write_json(self.data_path, dict(fingerprints))
             return
-        before = json.loads(self.data_path.read_text())
+        before = self.read_fingerprints()
         names = [
             name
             for name in sorted(before.keys() | fingerprints.keys())
@@ -141,6 +141,10 @@ class RunDirectory:
                 "than the config names now. Give the same text and tokenizer, or use "
                 "another --workdir."
             )
+
+    def read_fingerprints(self) -> dict[str, str]:
+        """Return what `check_data` wrote down, by the name of a text or tokenizer."""
+        return json.loads(self.data_path.read_text(encoding="utf-8"))
 
     def record_hardware(self, step: int, hardware: Mapping[str, Any]) -> None:
         """Write down what the run is trained on from `step` on.
@@ -176,7 +180,7 @@ class RunDirectory:
         Raises:
           UserError: if it is another.
         """
-        if json.loads(self.data_path.read_text())["tokenizer"] != fingerprint:
+        if self.read_fingerprints()["tokenizer"] != fingerprint:
             raise UserError(
                 f"{self.tokenizer_path} is not the tokenizer that this run was trained "
                 "with. Copy the right one back."
