@@ -26,7 +26,7 @@ from transformer_jax.errors import UserError
 from transformer_jax.reports import row_models
 from transformer_jax.reports.paper_numbers import TABLE_3
 from transformer_jax.reports.render import Report, render
-from transformer_jax.reports.runs import RunSummary, read_run
+from transformer_jax.reports.run_summary import RunSummary, read_run
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 _NOTES = (

@@ -19,7 +19,7 @@ from transformer_jax.reports import (
     table3,
 )
 from transformer_jax.reports.paper_numbers import TABLE_3
-from transformer_jax.reports.runs import read_run
+from transformer_jax.reports.run_summary import read_run
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ SETTINGS = TranslatorSettings(
     tokens_per_batch=4_096,
 )
 
+
 @pytest.mark.parametrize(
     ("steps", "weights"),
     [
@@ -33,8 +34,7 @@ def test_an_evaluation_is_named_after_text_weights_and_search(steps, weights):
 def test_means_over_different_steps_never_share_a_name():
     choices = [(10, 20, 40), (10, 30, 40), (10, 25, 40), (20, 30, 40)]
     names = {
-        run_evaluation.evaluation_name("test", steps, SETTINGS)
-        for steps in choices
+        run_evaluation.evaluation_name("test", steps, SETTINGS) for steps in choices
     }
     assert len(names) == len(choices)
 

@@ -9,7 +9,7 @@ from transformer_jax.config.tree import fields_of, leaves
 from transformer_jax.files import write_atomically
 from transformer_jax.reports import row_models
 from transformer_jax.reports.render import Report, render
-from transformer_jax.reports.runs import RunSummary, read_run
+from transformer_jax.reports.run_summary import RunSummary, read_run
 from transformer_jax.reports.table2 import run_cost
 
 _USE = """## How to use it

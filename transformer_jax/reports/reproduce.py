@@ -9,7 +9,7 @@ from transformer_jax.config.tree import fields_of, leaves
 from transformer_jax.fields import declared
 from transformer_jax.reports import paper_numbers
 from transformer_jax.reports.render import Report
-from transformer_jax.reports.runs import RunSummary, read_run
+from transformer_jax.reports.run_summary import RunSummary, read_run
 
 # 3003 lines; the filtered version has 2737, and other scores.
 _TEST_SET = "newstest2014 (full)"

@@ -12,7 +12,7 @@ from transformer_jax.models.parameters import count_params, param_shapes
 from transformer_jax.models.transformer import Transformer
 from transformer_jax.reports import paper_numbers
 from transformer_jax.reports.paper_numbers import Variation
-from transformer_jax.reports.runs import RunSummary
+from transformer_jax.reports.run_summary import RunSummary
 from transformer_jax.runs.components import build_model
 
 

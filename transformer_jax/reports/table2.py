@@ -10,7 +10,7 @@ from transformer_jax.costs.training import Usage, training_cost
 from transformer_jax.errors import UserError
 from transformer_jax.reports import paper_numbers, row_models
 from transformer_jax.reports.render import Report, Row
-from transformer_jax.reports.runs import RunSummary, read_run
+from transformer_jax.reports.run_summary import RunSummary, read_run
 
 _SCORES = ("sacrebleu", "paper_bleu", "tokenised_lowercase_bleu", "chrf")
 _NOTES = (

@@ -9,7 +9,7 @@ from transformer_jax.config.sections import PAPER_VOCAB_SIZE
 from transformer_jax.reports import paper_numbers, row_models
 from transformer_jax.reports.paper_numbers import Variation
 from transformer_jax.reports.render import Report, Row, spaced
-from transformer_jax.reports.runs import RunSummary, read_run
+from transformer_jax.reports.run_summary import RunSummary, read_run
 
 _NOTES = (
     f"computed_params is counted from the model at V = {spaced(PAPER_VOCAB_SIZE)}, all "
