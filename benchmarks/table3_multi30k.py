@@ -175,7 +175,7 @@ def _summarise(
         "paper_row": row.paper_row,
         "paper_perplexity_change": round(paper.perplexity - paper_base.perplexity, 2),
         "paper_bleu_change": round(paper.bleu - paper_base.bleu, 1),
-        "computed_params": row_models.num_params(row_models.of_run(runs[0])),
+        "computed_params": row_models.num_params_of_run(runs[0]),
         "measured_seeds": len(runs),
     }
     for name in ("perplexity", "sacrebleu"):

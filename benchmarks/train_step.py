@@ -70,7 +70,7 @@ def measure(num_steps: int) -> tuple[float, float]:
             train_step,
             loss_fn=translation_objective(model, label_smoothing=0.1),
             optimizer=optimizer,
-            schedule=components.build_schedule(config),
+            schedule=components.build_schedule(config, model),
         ),
         donate_argnums=0,
     )

@@ -23,11 +23,16 @@ class BagOfWordsConfig:
 
     source_vocab_size: int
     target_vocab_size: int
-    d_model: int = fixed(32, "width of words and state", least=1)
+    width: int = fixed(32, "of words and state", least=1)
     dropout_rate: float = fixed(0.1, "on the words", least=0, below=1)
 
     def __post_init__(self) -> None:
         check_declared(self)
+
+    @property
+    def d_model(self) -> int:
+        """What the paper's learning rate goes by."""
+        return self.width
 
     @property
     def longest_length(self) -> None:

@@ -25,7 +25,7 @@ SIZES: dict[str, list[dict[str, Any]]] = {
         | {"norm_position": "pre", "use_logits_bias": True, "vocab_multiple": 8}
         | {"positions": "learned", "tied_embeddings": "none"},
     ],
-    "bag_of_words": [{"d_model": 12}],
+    "bag_of_words": [{"width": 12}],
 }
 CASES = [(name, sizes) for name in KINDS for sizes in SIZES.get(name, [{}])]
 NUM_HYPOTHESES, LENGTH = 3, 6

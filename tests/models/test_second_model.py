@@ -33,8 +33,7 @@ def get_config():
         test_source="test.en", test_target="test.de",
         vocab_size=330, tokens_per_batch=256, max_batch_shapes=1, max_length=64,
     )
-    config.optimizer.update(schedule="constant", peak_learning_rate=0.01)
-    config.optimizer.warmup_steps = 1
+    config.optimizer.update(schedule="paper", warmup_steps=30, factor=0.2)
     config.training.log_every_steps = 1
     config.evaluation.update(eval_every_steps=0, beam_size=1)
     config.checkpoints.update(save_every_steps=0, save_every_minutes=0.0)
@@ -68,7 +67,7 @@ def test_a_second_model_trains_resumes_translates_and_scores(tmp_path):
             f"--config.data.directory={text}",
             f"--config.training.num_steps={num_steps}",
             f"--workdir={tmp_path / workdir}",
-            "--config.model.d_model=24",
+            "--config.model.width=24",
             *more,
         )
         return tmp_path / workdir
@@ -93,4 +92,4 @@ def test_a_second_model_trains_resumes_translates_and_scores(tmp_path):
     assert [line.split(" ||| ")[0] for line in lines.splitlines()] == ["1", "1"]
     card = _run("transformer_jax/reports/__main__.py", "card", "--workdirs", broken)
     assert "Wrote" in card
-    assert "| model.d_model | 24 |" in (broken / "README.md").read_text()
+    assert "| model.width | 24 |" in (broken / "README.md").read_text()

@@ -16,7 +16,7 @@ def _inner_programs(equation):
 
 
 def product_flops(jaxpr):
-    """Add up the products of a program whose loops, if any, hold none."""
+    """Add up the products of a program; a scan's body counts for each iteration."""
     total = 0
     for equation in jaxpr.eqns:
         if equation.primitive.name == "dot_general":
@@ -25,6 +25,8 @@ def product_flops(jaxpr):
             total += 2 * math.prod(out) * math.prod(left[axis] for axis in contracted)
             continue
         inner = sum(map(product_flops, _inner_programs(equation)))
-        assert not inner or equation.primitive.name not in ("scan", "while", "cond")
-        total += inner
+        assert not inner or equation.primitive.name not in ("while", "cond"), (
+            f"how often does this {equation.primitive.name} run?"
+        )
+        total += inner * equation.params.get("length", 1)
     return total

@@ -66,6 +66,7 @@ def language_model(settings: LanguageModelSettings) -> Task:
         check_languages=_check_languages,
         make_validation=_make_validation,
         score_name="log_likelihood",
+        can_translate=False,
     )
 
 

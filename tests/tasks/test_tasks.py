@@ -96,7 +96,9 @@ def test_its_best_checkpoint_is_the_likeliest_and_it_does_not_translate(text, tm
     rows = [row for row in _rows(tmp_path / "run") if "validation/perplexity" in row]
     best = min(rows, key=lambda row: row["validation/perplexity"])
     assert run.steps == (best["step"],)
-    with pytest.raises(UserError, match="'language_model'; only runs for translation"):
+    with pytest.raises(
+        UserError, match="'language_model', whose runs do not translate"
+    ):
         run.translator()
     kept = sorted(path.name for path in (tmp_path / "run/text").iterdir())
     assert kept == ["validation.text.txt"]

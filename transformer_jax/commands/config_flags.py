@@ -77,6 +77,13 @@ def _explain_field(error: Exception, arguments: Sequence[str]) -> str:
     for old, new in RENAMED.items():
         if path in (old, old.rpartition(".")[2]):
             return f"the config has no field {path}; it is called config.{new} now."
+    if meant := [other for other in paths if other in known]:
+        # The config has the fields of its own model and task alone.
+        if meant[0].rpartition(".")[2] == path:
+            return (
+                f"the config has no field {meant[0]}: it is one of another model or "
+                "task than those that the config is made for."
+            )
     nearest = nearest_field(path, known)
     hint = f"Did you mean config.{nearest}?" if nearest else _ALL_FIELDS
     return f"the config has no field {path}. {hint}"

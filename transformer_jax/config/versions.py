@@ -68,6 +68,10 @@ def read_fields(fields: Mapping[str, Any]) -> ml_collections.ConfigDict:
                 f"{f' (it has {nearest})' if nearest else ''}. Use the program that "
                 "wrote it."
             )
+    for path, field in known.items():
+        # A choice that there is not today means another program, not a slip.
+        if field.choices is not None and path in written:
+            field.check(written[path], path)
     config = make_tree(known)
     config.update_from_flattened_dict(
         {path: written.get(path, field.before) for path, field in known.items()}

@@ -165,8 +165,8 @@ class MultiHeadAttention(nn.Module):
           mask: boolean [batch, 1, query_length, key_length] or None; see
             `scaled_dot_product_attention`.
           dropout: randomness, or None to keep all weights.
-          positions: [batch or 1, length] of `x` and of `looked_at`, in self-attention;
-            None where both sides have positions of their own.
+          positions: [batch or 1, length or 1] of `x` and of `looked_at`, in
+            self-attention; None where both sides have positions of their own.
 
         Returns:
           [batch, query_length, d_model].

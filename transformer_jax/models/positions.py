@@ -121,8 +121,8 @@ class LearnedPositions(nn.Module):
         return _rows(table, positions, length)
 
 
-# (query or key [batch, length, num_heads, d_k], positions [batch or 1, length]) → the
-# same shape, turned by its position: what rotary encodings do.
+# (query or key [batch, length, num_heads, d_k], positions [batch or 1, length or 1]) →
+# the same shape, turned by its position: what rotary encodings do.
 Rotate = Callable[[jax.Array, jax.Array], jax.Array]
 
 
@@ -133,13 +133,14 @@ class PositionKind:
     Attributes:
       encoding: config → the module (positions, length) → what is added to embeddings;
         None where nothing is.
-      rotate: what happens to queries and keys of self-attention; None where nothing.
+      rotate: config → what happens to queries and keys of self-attention; None where
+        nothing does.
       longest_length: config → the longest row in tokens; None where there is no limit.
       check: config → nothing; refuses sizes that do not go with it.
     """
 
     encoding: Callable[[Any], nn.Module] | None = None
-    rotate: Rotate | None = None
+    rotate: Callable[[Any], Rotate] | None = None
     longest_length: Callable[[Any], int | None] = lambda config: None
     check: Callable[[Any], None] = lambda config: None
 

@@ -14,6 +14,7 @@ from transformer_jax.models.positions import POSITIONS
 
 
 def _attention(config: TransformerConfig) -> MultiHeadAttention:
+    rotate = POSITIONS[config.positions].rotate
     return MultiHeadAttention(
         d_model=config.d_model,
         num_heads=config.num_heads,
@@ -21,7 +22,7 @@ def _attention(config: TransformerConfig) -> MultiHeadAttention:
         d_v=config.value_depth,
         use_bias=config.use_attention_bias,
         dropout_rate=config.attention_dropout_rate,
-        rotate=POSITIONS[config.positions].rotate,
+        rotate=None if rotate is None else rotate(config),
         dtype=config.dtype,
     )
 

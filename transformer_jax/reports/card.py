@@ -11,6 +11,7 @@ from transformer_jax.reports import row_models
 from transformer_jax.reports.render import Report, render
 from transformer_jax.reports.run_summary import RunSummary, read_run
 from transformer_jax.reports.table2 import run_cost
+from transformer_jax.runs.components import languages
 
 _USE = """## How to use it
 
@@ -37,11 +38,13 @@ def make_card(run: RunSummary) -> str:
     scores = render(Report("Scores", _scores(run)), "markdown")
     departures = render(Report("Departures from the defaults", departing), "markdown")
     config = json.dumps(run.config, indent=2, ensure_ascii=False)
+    can_translate = row_models.of_run(run).task.can_translate
+    unscored = "## Scores\n\nNone yet: run evaluate.py." if can_translate else ""
     parts = [
         facts,
-        "#" + scores if run.evaluations else "## Scores\n\nNone yet: run evaluate.py.",
+        "#" + scores if run.evaluations else unscored,
         "#" + departures if departing else "",
-        _USE,
+        _USE if can_translate else "",
         f"## Config\n\n```json\n{config}\n```\n",
     ]
     return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
@@ -61,12 +64,14 @@ def _departures(run: RunSummary) -> Iterator[dict[str, Any]]:
 def _facts(run: RunSummary) -> list[dict[str, Any]]:
     """Return what the run was trained on, for how long, and what that took."""
     data = run.config["data"]
-    model, cost = row_models.of_run(run), run_cost(run)
+    parts, cost = row_models.of_run(run), run_cost(run)
+    config = run.directory.read_config()
     values = {
-        "languages": f"{data['source_language']} to {data['target_language']}",
+        "task": run.config["task"]["name"],
+        "languages": " to ".join(languages(config, parts.task)),
         "source of text": data["source"],
-        "vocabulary (joint sentencepiece BPE)": model.config.target_vocab_size,
-        "parameters": row_models.num_params(model),
+        "vocabulary (joint sentencepiece BPE)": parts.model.config.target_vocab_size,
+        "parameters": row_models.num_params_of_run(run),
         "steps": run.steps,
         "source tokens trained on": _whole(run.source_tokens),
         "target tokens trained on": _whole(run.target_tokens),

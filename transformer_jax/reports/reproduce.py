@@ -6,6 +6,7 @@ from typing import Any
 
 from transformer_jax.config import sections
 from transformer_jax.config.tree import fields_of, leaves
+from transformer_jax.data.sources import SOURCES
 from transformer_jax.fields import declared
 from transformer_jax.reports import paper_numbers
 from transformer_jax.reports.render import Report
@@ -18,13 +19,13 @@ _TEST_SET = "newstest2014 (full)"
 _NO_CONDITIONS = (
     "seed",
     "data.source",
+    "data.source_language",
     "data.target_language",
-    "data.tfds.",
-    "data.grammar.",
     "data.row_multiple",
     "data.max_batch_shapes",
     "model.vocab_multiple",
 )
+_OF_SOURCES = tuple(f"data.{source}." for source in SOURCES)
 # Fields by which the test split is to be translated, as conditions are called.
 _DECODING = {
     "beam": "beam_size",
@@ -96,7 +97,7 @@ def _field_conditions(
         "model.dropout_rate": (base if is_french else paper).dropout_rate,
     }
     for path, field in fields_of(values["model.name"], values["task.name"]).items():
-        if field.is_free or path.startswith(_NO_CONDITIONS):
+        if field.is_free or path in _NO_CONDITIONS or path.startswith(_OF_SOURCES):
             continue
         value = values[path]
         if path in ("model.d_k", "model.d_v") and value is None:

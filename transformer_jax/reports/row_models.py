@@ -13,7 +13,7 @@ from transformer_jax.models.transformer import Transformer
 from transformer_jax.reports import paper_numbers
 from transformer_jax.reports.paper_numbers import Variation
 from transformer_jax.reports.run_summary import RunSummary
-from transformer_jax.runs.components import build_model
+from transformer_jax.runs.components import Parts, build_parts
 
 
 def of_variation(row: Variation) -> Transformer:
@@ -36,14 +36,20 @@ def of_variation(row: Variation) -> Transformer:
     )
 
 
-def of_run(run: RunSummary) -> TranslationModel:
-    """Return the model of a run, with the vocabulary of its tokenizer.
+def of_run(run: RunSummary) -> Parts:
+    """Return the model of a run, with the vocabulary of its tokenizer, and its task.
 
     Raises:
       UserError: if the run has no tokenizer yet.
     """
-    size = Tokenizer(run.directory.tokenizer_path).vocab_size
-    return build_model(run.directory.read_config(), size, size)
+    tokenizer = Tokenizer(run.directory.tokenizer_path)
+    return build_parts(run.directory.read_config(), (tokenizer,))
+
+
+def num_params_of_run(run: RunSummary) -> int:
+    """Count the parameters of a run's model."""
+    parts = of_run(run)
+    return count_params(param_shapes(parts.model, parts.task.inputs))
 
 
 @functools.cache

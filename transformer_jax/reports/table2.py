@@ -106,7 +106,9 @@ def run_cost(
         hardware=run.hardware,
     )
     try:
-        cost = training_cost(row_models.of_run(run), usage, accelerator, num_chips)
+        cost = training_cost(
+            row_models.of_run(run).model, usage, accelerator, num_chips
+        )
     except UserError as error:
         raise UserError(f"{run.name}: {error}") from error
     columns = {

@@ -34,7 +34,7 @@ def make_report(workdirs: Sequence[str | os.PathLike[str]] = ()) -> Report:
     rows += [
         {
             "row": run.name,
-            "computed_params": row_models.num_params(row_models.of_run(run)),
+            "computed_params": row_models.num_params_of_run(run),
         }
         | _measured(run)
         for run in by_row.values()

@@ -54,7 +54,7 @@ def check_parts(config: ml_collections.ConfigDict) -> None:
     model = build_model(config, config.data.vocab_size, config.data.vocab_size)
     _check_longest(config, model)
     _check_rows(config)
-    build_schedule(config)
+    build_schedule(config, model)
     build_optimizer(config)
     translator_settings(config, model)
     translator_settings(config, model, beam_size=config.evaluation.beam_size)
@@ -103,14 +103,16 @@ def build_model(
         )
 
 
-def build_schedule(config: ml_collections.ConfigDict) -> Schedule:
+def build_schedule(
+    config: ml_collections.ConfigDict, model: TranslationModel
+) -> Schedule:
     """Return the learning rate after so many updates (Section 5.3)."""
     optimizer = config.optimizer
     with naming("config.optimizer"):
         return make_schedule(
             ScheduleSettings(
                 schedule=optimizer.schedule,
-                d_model=config.model.d_model,
+                d_model=model.config.d_model,
                 warmup_steps=optimizer.warmup_steps,
                 num_steps=optimizer.num_steps,
                 peak_learning_rate=optimizer.peak_learning_rate,
@@ -167,9 +169,8 @@ def build_translator(
       UserError: if the settings do not fit together.
     """
     settings = translator_settings(config, model, **changes)
-    source, target = tokenizers
     try:
-        return Translator(model, params, source, target, settings)
+        return Translator(model, params, tokenizers[0], tokenizers[-1], settings)
     except ValueError as error:
         raise UserError(str(error)) from error
 

@@ -118,7 +118,7 @@ def _train(
     corpus = prepare_corpus(config, directory)
     parts = build_parts(config, corpus.tokenizers)
     task = parts.task
-    schedule, optimizer = build_schedule(config), build_optimizer(config)
+    schedule, optimizer = build_schedule(config, parts.model), build_optimizer(config)
     loss_fn = task.make_objective(
         parts.model,
         label_smoothing=config.training.label_smoothing,

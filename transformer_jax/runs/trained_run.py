@@ -53,10 +53,11 @@ class TrainedRun:
         Raises:
           UserError: if the run does not translate, or the settings do not fit together.
         """
-        if self.config.task.name != "translation":
+        if not self.parts.task.can_translate:
             raise UserError(
                 f"{self.directory.root} was trained for the task "
-                f"{self.config.task.name!r}; only runs for translation translate."
+                f"{self.config.task.name!r}, whose runs do not translate. What its "
+                f"validations found is in {self.directory.metrics_path}."
             )
         return build_translator(
             self.config,

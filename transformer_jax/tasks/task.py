@@ -55,6 +55,7 @@ class Task:
       make_validation: parts → what scores parameters; what cannot be scored is refused
         here, before the first step.
       score_name: among what validation finds, the number that is best when highest.
+      can_translate: whether a run can be given lines, to write one for each.
     """
 
     sides: tuple[str, ...]
@@ -65,3 +66,4 @@ class Task:
     check_languages: Callable[[Sequence[str]], None]
     make_validation: Callable[[ValidationParts], Validate]
     score_name: str
+    can_translate: bool

@@ -30,6 +30,7 @@ def translation(settings: TranslationSettings) -> Task:
         check_languages=_check_languages,
         make_validation=_make_validation,
         score_name="sacrebleu",
+        can_translate=True,
     )
 
 
