@@ -14,6 +14,7 @@ in docs/ follow from that.
 import dataclasses
 import difflib
 import math
+import numbers
 import types
 import typing
 from collections.abc import Collection, Mapping
@@ -23,6 +24,14 @@ from transformer_jax.errors import UserError
 
 _KEY = "declaration"
 _AS_DEFAULT = object()
+# What a whole number has to fit into: random keys, and JSON that others read.
+_BITS = 64
+_TYPES = {
+    bool: "True or False",
+    int: f"a whole number of {_BITS} bits",
+    float: "a finite number",
+    str: "text",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,6 +84,24 @@ class Field(Declaration):
         words = [f"{word} {bound:g}" for word, bound in bounds if bound is not None]
         return " and ".join(words)
 
+    def check_type(self, value: Any, name: str) -> None:
+        """Make sure that a value is of the field's type, whatever its range.
+
+        Args:
+          value: of the field; None where the field is optional.
+          name: what to call the field.
+
+        Raises:
+          UserError: says the name, the value and what was expected.
+        """
+        if (value is None and self.default is None) or _has_type(value, self.type):
+            return
+        expected = _TYPES.get(self.type, self.type.__name__)
+        words = self.describe_range()
+        raise UserError(
+            f"{name}={value!r}: expected {expected}{words and f', {words}'}."
+        )
+
     def check(self, value: Any, name: str) -> None:
         """Make sure that a value is one that the field may have.
 
@@ -85,7 +112,8 @@ class Field(Declaration):
         Raises:
           UserError: says the name, the value and what was expected.
         """
-        if value is None and self.default is None:
+        self.check_type(value, name)
+        if value is None:
             return
         if self.choices is not None:
             if value in self.choices:
@@ -96,14 +124,24 @@ class Field(Declaration):
             raise UserError(
                 f"{name}={value!r}: expected {self.describe_range()}.{hint}"
             )
-        is_number = isinstance(value, int | float) and math.isfinite(value)
-        if self.describe_range() and not (
-            is_number
-            and (self.least is None or value >= self.least)
+        if not (
+            (self.least is None or value >= self.least)
             and (self.above is None or value > self.above)
             and (self.below is None or value < self.below)
         ):
             raise UserError(f"{name}={value!r}: expected {self.describe_range()}.")
+
+
+def _has_type(value: Any, kind: type) -> bool:
+    """Tell whether a value is of a type of fields; True is no number, 1 no truth."""
+    if kind is bool or isinstance(value, bool):
+        return kind is bool and isinstance(value, bool)
+    if kind is int:
+        limit = 1 << (_BITS - 1)
+        return isinstance(value, numbers.Integral) and -limit <= int(value) < limit
+    if kind is float:
+        return isinstance(value, numbers.Real) and math.isfinite(value)
+    return isinstance(value, kind)
 
 
 def fixed(default: Any, meaning: str, **limits: Any) -> Any:

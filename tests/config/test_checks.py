@@ -1,3 +1,4 @@
+import functools
 import importlib
 import re
 
@@ -6,6 +7,7 @@ import pytest
 from tests.test_configs import NAMES
 from transformer_jax.config import default
 from transformer_jax.config.checks import check_config
+from transformer_jax.config.tree import fields_of
 from transformer_jax.errors import UserError
 
 
@@ -37,6 +39,48 @@ def test_a_number_out_of_its_range_is_refused_by_name(field, value):
     config = default.get_config()
     config.update_from_flattened_dict({field: value})
     with pytest.raises(UserError, match=f"config.{field}={value}: expected at least"):
+        check_config(config)
+
+
+_FIELDS = fields_of("transformer", "translation")
+
+
+@pytest.mark.parametrize("path", _FIELDS)
+def test_every_field_refuses_what_is_no_value_of_its_type_by_name(path):
+    """As a notebook or a config file can set it: None, True, too much."""
+    field, name = _FIELDS[path], path.rpartition(".")[2]
+    wrong = {
+        int: [True, 2**63],
+        float: [True, float("nan"), float("inf")],
+        bool: [],
+        str: [],
+    }
+    values = wrong[field.type] + ([] if field.default is None else [None])
+    assert values or path in ("data.tokenizer_path", "training.init_from")
+    for value in values:
+        config = default.get_config()
+        with config.unlocked():
+            section = functools.reduce(getattr, path.split(".")[:-1], config)
+            section._fields[name] = value  # ml_collections refuses some of them.
+        with pytest.raises(UserError, match=rf"config\.{path}={value!r}: expected"):
+            check_config(config)
+
+
+@pytest.mark.parametrize("version", [1, 3, None])
+def test_a_config_of_another_version_is_refused_before_a_run_is_named_by_it(version):
+    config = default.get_config()
+    config.version = version
+    with pytest.raises(UserError, match=f"config.version={version}: expected 2"):
+        check_config(config)
+
+
+@pytest.mark.parametrize("path", ["model", "model.name", "task", "data.tfds", "seed"])
+def test_a_config_with_a_part_taken_out_is_refused_by_name(path):
+    config = default.get_config()
+    *parents, name = path.split(".")
+    with config.unlocked():
+        del functools.reduce(getattr, parents, config)[name]
+    with pytest.raises(UserError, match=rf"config\.{path}"):
         check_config(config)
 
 

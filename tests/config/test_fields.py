@@ -117,11 +117,11 @@ def test_a_declaration_says_what_the_dataclass_and_its_limits_say():
     [
         ({"size": 1}, "size=1: expected at least 2."),
         ({"share": 1.0}, "share=1.0: expected at least 0 and below 1."),
-        ({"share": float("nan")}, "share=nan: expected at least 0"),
-        ({"share": "half"}, "share='half': expected at least 0"),
+        ({"share": float("nan")}, "share=nan: expected a finite number, at least 0"),
+        ({"share": "half"}, "share='half': expected a finite number, at least 0"),
         ({"epsilon": 0.0}, "epsilon=0.0: expected above 0."),
         ({"kind": "b"}, "kind='b': expected one of a, bc. Did you mean bc?"),
-        ({"kind": 7}, "kind=7: expected one of a, bc."),
+        ({"kind": 7}, "kind=7: expected text, one of a, bc."),
     ],
 )
 def test_a_value_out_of_range_is_refused_with_what_was_expected(changes, message):

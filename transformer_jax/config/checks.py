@@ -11,6 +11,7 @@ from transformer_jax.config.sections import (
     TaskSection,
 )
 from transformer_jax.config.tree import fields_of, leaves
+from transformer_jax.config.versions import CONFIG_VERSION
 from transformer_jax.errors import UserError
 from transformer_jax.fields import declared
 
@@ -30,11 +31,16 @@ def check_config(config: ml_collections.ConfigDict) -> None:
 
 def _check_fields(config: ml_collections.ConfigDict) -> None:
     """Check that the fields are those of the chosen model, and each by itself."""
-    model, task = config.model.name, config.task.name
+    values = dict(leaves(config))
+    if (version := values.pop("version", None)) != CONFIG_VERSION:
+        raise UserError(
+            f"config.version={version!r}: expected {CONFIG_VERSION}, the layout of "
+            "this program's configs. Leave it as default.get_config() gives it."
+        )
+    model, task = values.get("model.name", ""), values.get("task.name", "")
     declared(ModelSection)["name"].check(model, "config.model.name")
     declared(TaskSection)["name"].check(task, "config.task.name")
-    values, fields = dict(leaves(config)), fields_of(model, task)
-    del values["version"]
+    fields = fields_of(model, task)
     if missing := sorted(fields.keys() ^ values.keys()):
         raise UserError(
             f"The config does not have the fields of the model {model!r} and the task "
