@@ -6,6 +6,7 @@ of that version; what the older program then found is written below.
 """
 
 import dataclasses
+import functools
 import json
 import pathlib
 import tarfile
@@ -134,6 +135,35 @@ def test_fields_that_nobody_knows_are_named_with_the_nearest_one(run):
 def test_configs_of_versions_to_come_are_refused(version):
     with pytest.raises(UserError, match="reads versions 1 to 2"):
         read_fields({"version": version})
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("model.d_model", None, "model.d_model=None: expected a whole number"),
+        ("model.d_model", "12", "model.d_model='12': expected a whole number"),
+        ("decoding.alpha", None, "decoding.alpha=None: expected a finite number"),
+        ("model.use_logits_bias", 0, "model.use_logits_bias=0: expected True or False"),
+        ("optimizer.factor", 1.0, "both optimizer.learning_rate_factor and optimizer"),
+        ("model.d_model", {"x": 1}, "the field model.d_model.x"),
+        ("data.tfds", "", "the field data.tfds"),
+        ("model", 3, "model 'None' is none of"),
+    ],
+)
+def test_values_that_no_program_wrote_are_refused_by_name(run, path, value, message):
+    fields = json.loads((run / "config.json").read_text())
+    *parents, name = path.split(".")
+    functools.reduce(dict.__getitem__, parents, fields)[name] = value
+    (run / "config.json").write_text(json.dumps(fields))
+    with pytest.raises(UserError, match=f"config.json cannot be used: .*{message}"):
+        load_run(run)
+
+
+def test_null_for_no_text_is_read_as_it_was_meant(run):
+    fields = json.loads((run / "config.json").read_text())
+    fields["data"].update(cache_directory=None, test_source=None)
+    config = read_fields(fields)
+    assert (config.data.cache_directory, config.data.test_source) == ("", "")
 
 
 def test_a_run_with_another_programs_model_is_refused(run):

@@ -50,6 +50,11 @@ def read_fields(fields: Mapping[str, Any]) -> ml_collections.ConfigDict:
     written = dict(leaves(fields))
     del written["version"]
     if version < 2:
+        for old, new in RENAMED.items():
+            if old in written and new in written:
+                raise UserError(
+                    f"it has both {old} and {new}, which is its new name. Take out one."
+                )
         written = {RENAMED.get(path, path): value for path, value in written.items()}
     model = str(written.get("model.name"))
     task = str(written.get("task.name", "translation"))  # Once the only one.
@@ -68,10 +73,16 @@ def read_fields(fields: Mapping[str, Any]) -> ml_collections.ConfigDict:
                 f"{f' (it has {nearest})' if nearest else ''}. Use the program that "
                 "wrote it."
             )
-    for path, field in known.items():
-        # A choice that there is not today means another program, not a slip.
-        if field.choices is not None and path in written:
-            field.check(written[path], path)
+    for path, value in written.items():
+        field = known[path]
+        if value is None and field.default == "":
+            written[path] = ""  # Once None would do for no text.
+            continue
+        field.check_type(value, path)
+        # Its range may have been another for the program that wrote it; a choice that
+        # there is not today means another program.
+        if field.choices is not None:
+            field.check(value, path)
     config = make_tree(known)
     config.update_from_flattened_dict(
         {path: written.get(path, field.before) for path, field in known.items()}
