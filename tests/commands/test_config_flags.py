@@ -1,0 +1,136 @@
+"""What is said about a config file, or a field, that cannot be used."""
+
+import pathlib
+import sys
+
+import pytest
+from absl import flags
+
+from transformer_jax.commands import train  # noqa: F401 (defines --workdir)
+from transformer_jax.commands.config_flags import parse_config
+from transformer_jax.errors import UserError
+
+_BEGIN = """
+import ml_collections
+from transformer_jax.config import default
+
+def get_config():
+    config = default.get_config()
+"""
+
+
+@pytest.fixture
+def parse(monkeypatch, tmp_path):
+    """Parse a command line in this process, as often as wanted."""
+
+    def parse_line(*arguments: str):
+        monkeypatch.setattr(sys, "argv", ["train.py", *arguments, "--workdir=run"])
+        monkeypatch.chdir(tmp_path)
+        try:
+            return parse_config("train.py", "usage")
+        finally:
+            for name in list(flags.FLAGS):
+                if name.startswith("config."):
+                    delattr(flags.FLAGS, name)
+            flags.FLAGS.unparse_flags()
+            sys.modules.pop("config_config", None)  # The file, as it is loaded.
+
+    return parse_line
+
+
+def _write(directory: pathlib.Path, text: str) -> str:
+    (directory / "my.py").write_text(text)
+    return "--config=my.py"
+
+
+def test_a_file_and_the_fields_beside_it_make_the_config(parse, tmp_path):
+    file = _write(tmp_path, _BEGIN + "    config.seed = 3\n    return config\n")
+    config = parse(file, "--config.model.d_k=7")
+    assert (config.seed, config.model.d_k) == (3, 7)
+    # With another value between the flags.
+    assert parse("--config", "my.py").seed == 3
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("config.model.num_layer = 3", "no field num_layer.*num_encoder_layers"),
+        ("config.model.update(num_layer=3)", "no field num_layer.*num_encoder_layers"),
+        ("config.trainig.num_steps = 3", r"no field trainig.*config\.training\?"),
+        ("config['modle'] = 3", r"no field modle.*config\.model\?"),
+        (
+            "config.update_from_flattened_dict({'modell.d_ff': 3})",
+            r"no field modell.d_ff.*config\.model\.d_ff\?",
+        ),
+        ("config.optimizer.final_share = 0.5", "config.optimizer.final_fraction now"),
+        (
+            "config.checkpoints.update(every_steps=3)",
+            "called config.evaluation.eval_every_steps or "
+            "config.checkpoints.save_every_steps now",
+        ),
+        ("config.training.num_steps = 'ten'", "'num_steps'.*ten.*int"),
+        ("config.training.num_steps = 3.5", "'num_steps'.*3.5.*int"),
+        ("config.model.use_logits_bias = 1", "'use_logits_bias'.*1.*bool"),
+        ("config.data.tfds = 3", "'tfds'.*3"),
+        ("del config.model.d_k", "locked"),
+        ("config.seed = 1 / 0", "ZeroDivisionError"),
+        (
+            "from configs import default as old",
+            "from transformer_jax.config import default",
+        ),
+        ("import configs.default", "from transformer_jax.config import default"),
+        ("import no_such_package", "no_such_package"),
+        ("config.seed = = 3", "SyntaxError"),
+    ],
+)
+def test_a_fault_of_a_config_file_is_told_with_its_line(
+    parse, tmp_path, statement, words
+):
+    file = _write(tmp_path, f"{_BEGIN}    {statement}\n    return config\n")
+    with pytest.raises(UserError, match=f"(?s){words}.*In my.py, line 7") as caught:
+        parse(file)
+    assert "Traceback" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "no attribute 'get_config'"),
+        ("def get_config(): return {}", "'dict' object has no attribute"),
+    ],
+)
+def test_a_file_that_gives_no_config_is_named(parse, tmp_path, text, words):
+    with pytest.raises(UserError, match=f"(?s)--config=my.py cannot.*{words}"):
+        parse(_write(tmp_path, text))
+
+
+@pytest.mark.parametrize("path", ["nowhere.py", "."])
+def test_a_file_that_cannot_be_read_is_named(parse, path):
+    with pytest.raises(UserError, match=rf"--config={path} cannot be loaded. Give"):
+        parse(f"--config={path}")
+
+
+@pytest.mark.parametrize(
+    ("field", "words"),
+    [
+        ("trainig.num_steps", r"config\.training\.num_steps\?"),
+        ("model.num_heads.x", "no field model.num_heads.x"),
+        ("checkpoints.every_steps", "config.checkpoints.save_every_steps now"),
+        ("foo.bar", "docs/fields.md"),
+    ],
+)
+def test_a_field_that_there_is_not_is_told_with_the_nearest_one(
+    parse, tmp_path, field, words
+):
+    file = _write(tmp_path, _BEGIN + "    return config\n")
+    with pytest.raises(UserError, match=words) as caught:
+        parse(file, f"--config.{field}=3")
+    assert "line" not in str(caught.value)
+
+
+@pytest.mark.parametrize("flag", ["data.tfds=3", "model=", "seed=x", "seed=1.5"])
+def test_a_value_of_another_type_is_a_mistake_of_usage(parse, tmp_path, flag, capsys):
+    file = _write(tmp_path, _BEGIN + "    return config\n")
+    with pytest.raises(SystemExit, match="2"):
+        parse(file, f"--config.{flag}")
+    assert f"--config.{flag}" in capsys.readouterr().err
