@@ -23,7 +23,7 @@ ALLOWED = {
     "decoding": {"models"},
     "evaluation": {"errors", "text_table", "grammar"},
     "training": {"errors", "files", "models", "evaluation"},
-    "tasks": {"data", "models", "decoding", "evaluation", "training"},
+    "tasks": {"errors", "data", "models", "decoding", "evaluation", "training"},
     "config": {"errors", "fields", "data", "models", "decoding", "training", "tasks"},
     "runs": {
         "errors",

@@ -331,6 +331,12 @@ def test_a_config_that_cannot_work_says_what_to_change(
         {"data.normalizer": "nfc"},
         {"data.target_language": "german"},
         {"data.max_length": 1},
+        {"data.train_source": ""},
+        {"data.validation_source": " , "},
+        {"data.test_source": "test.en,more.en"},
+        {"data.tokenizer_path": "no.model"},
+        {"training.init_from": "no_run"},
+        {"training.init_from": ""},
     ],
     ids=str,
 )

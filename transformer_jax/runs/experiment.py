@@ -32,6 +32,8 @@ from transformer_jax.runs.components import (
 )
 from transformer_jax.runs.corpus import Corpus, prepare_corpus
 from transformer_jax.runs.directory import RunDirectory
+from transformer_jax.runs.joint_tokenizer import check_given_tokenizer
+from transformer_jax.runs.text import check_source
 from transformer_jax.runs.trained_run import read_params
 from transformer_jax.sharding.mesh import (
     describe_devices,
@@ -77,8 +79,11 @@ def train(
     """
     check_config(config)
     check_parts(config)
-    directory = RunDirectory(workdir)
-    for change in directory.claim(config, build_task(config).sides):
+    directory, task = RunDirectory(workdir), build_task(config)
+    check_source(config, languages(config, task))
+    if not directory.is_begun:  # Afterwards what it began with may be gone.
+        check_given_tokenizer(config)
+    for change in directory.claim(config, task.sides):
         _LOGGER.info("Going on with %s", change)
     keep_params = config.checkpoints.keep_params
     with CheckpointStore(directory.root, keep_params=keep_params) as store:

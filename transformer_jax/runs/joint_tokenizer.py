@@ -1,6 +1,7 @@
 """The tokenizer of a run, joint for both languages: taken over, trained or opened."""
 
 import logging
+import pathlib
 import shutil
 
 import ml_collections
@@ -25,6 +26,35 @@ def open_tokenizer(directory: RunDirectory) -> Tokenizer:
     return tokenizer
 
 
+def given_tokenizer(config: ml_collections.ConfigDict) -> pathlib.Path | None:
+    """Return the tokenizer that a new run takes over; None if it trains its own.
+
+    Raises:
+      UserError: if the run to start from is none.
+    """
+    if config.training.init_from is not None:
+        with naming("config.training.init_from"):
+            start = RunDirectory(config.training.init_from)
+            start.read_config()
+            return start.tokenizer_path
+    given = config.data.tokenizer_path
+    return pathlib.Path(given) if given else None
+
+
+def check_given_tokenizer(config: ml_collections.ConfigDict) -> None:
+    """Refuse a tokenizer that a new run cannot take over; needs no text.
+
+    Raises:
+      UserError: names the field.
+    """
+    if given := given_tokenizer(config):
+        is_start = config.training.init_from is not None
+        with naming(
+            "config.training.init_from" if is_start else "config.data.tokenizer_path"
+        ):
+            Tokenizer(given)
+
+
 def prepare_tokenizer(
     config: ml_collections.ConfigDict, directory: RunDirectory, train: TextSource
 ) -> Tokenizer:
@@ -39,12 +69,9 @@ def prepare_tokenizer(
       UserError: if the given one is none, or the text is too small for the vocabulary.
     """
     data, path = config.data, directory.tokenizer_path
-    given = data.tokenizer_path
-    if config.training.init_from:
-        given = RunDirectory(config.training.init_from).tokenizer_path
     if path.exists():
-        pass
-    elif given:
+        return Tokenizer(path)
+    if given := given_tokenizer(config):
         # Refuses what is no tokenizer before it becomes the run's.
         if not Tokenizer(given).has_byte_fallback:
             _LOGGER.warning(

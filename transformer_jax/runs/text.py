@@ -1,17 +1,15 @@
 """The text of a run: opened as its config says, and kept where it is scored on."""
 
-import logging
 import pathlib
+from typing import Any
 
 import ml_collections
 
-from transformer_jax.data.sources import SOURCES
+from transformer_jax.data.sources import SOURCES, Source
 from transformer_jax.data.text_source import OpenRequest, TextSource
 from transformer_jax.fields import from_mapping
 from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.runs.rim import naming
-
-_LOGGER = logging.getLogger(__name__)
 
 
 def open_text(
@@ -29,17 +27,34 @@ def open_text(
     Raises:
       UserError: if the source cannot be opened.
     """
-    data = config.data
-    source = SOURCES[data.source]
-    # A source's fields are a section of its name; those of text files need none.
-    fields = data.get(data.source, data)
+    source, settings = _settings(config)
     request = OpenRequest(
         languages=languages,
         seed=config.seed,
         index_directory=index_directory,
     )
     with naming("config.data"):
-        return source.open_splits(from_mapping(source.settings, fields), request)
+        return source.open_splits(settings, request)
+
+
+def check_source(config: ml_collections.ConfigDict, languages: tuple[str, ...]) -> None:
+    """Refuse a source that is sure not to open; needs no text.
+
+    Raises:
+      UserError: names the field.
+    """
+    source, settings = _settings(config)
+    with naming("config.data"):
+        source.check(settings, languages)
+
+
+def _settings(config: ml_collections.ConfigDict) -> tuple[Source, Any]:
+    """Return the source that a config names, and its own settings."""
+    data = config.data
+    source = SOURCES[data.source]
+    # A source's fields are a section of its name; those of text files need none.
+    fields = data.get(data.source, data)
+    return source, from_mapping(source.settings, fields)
 
 
 def keep_text(

@@ -8,6 +8,7 @@ import numpy as np
 
 from transformer_jax.data.batch import assemble
 from transformer_jax.decoding.translator import Translator
+from transformer_jax.errors import UserError
 from transformer_jax.evaluation.scores import require_language, score
 from transformer_jax.models.interface import TRANSLATION_INPUTS
 from transformer_jax.tasks.objective import translation_objective
@@ -39,7 +40,10 @@ def _plan_lengths(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _check_languages(languages: Sequence[str]) -> None:
-    require_language(languages[1])
+    try:
+        require_language(languages[1])
+    except UserError as error:
+        raise UserError(f"target_language={languages[1]!r}: {error}") from error
 
 
 def _make_validation(parts: ValidationParts) -> Validate:

@@ -6,13 +6,25 @@ with a dataclass that declares its fields and a function that opens its splits, 
 line in `SOURCES`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from transformer_jax.data.sources.grammar import GrammarSettings, open_grammar
-from transformer_jax.data.sources.text_files import TextFileSettings, open_text_files
+from transformer_jax.data.sources.grammar import (
+    GrammarSettings,
+    check_grammar,
+    open_grammar,
+)
+from transformer_jax.data.sources.text_files import (
+    TextFileSettings,
+    check_text_files,
+    open_text_files,
+)
 from transformer_jax.data.sources.tfds_pairs import TfdsSettings, open_tfds
 from transformer_jax.data.text_source import OpenRequest, TextSource
+
+
+def _check_nothing(settings: Any, languages: Sequence[str]) -> None:
+    """Leave it all to the opening."""
 
 
 class Source(NamedTuple):
@@ -22,14 +34,16 @@ class Source(NamedTuple):
       settings: frozen dataclass that declares its fields of `config.data`.
       open_splits: (settings, request) → the splits it has: train and validation, and
         others to be scored on.
+      check: refuses (settings, languages) that are sure not to open; needs no text.
     """
 
     settings: type
     open_splits: Callable[[Any, OpenRequest], dict[str, TextSource]]
+    check: Callable[[Any, Sequence[str]], None] = _check_nothing
 
 
 SOURCES = {
-    "files": Source(TextFileSettings, open_text_files),
-    "grammar": Source(GrammarSettings, open_grammar),
+    "files": Source(TextFileSettings, open_text_files, check_text_files),
+    "grammar": Source(GrammarSettings, open_grammar, check_grammar),
     "tfds": Source(TfdsSettings, open_tfds),
 }

@@ -26,6 +26,19 @@ class GrammarSettings:
     )
 
 
+def check_grammar(settings: GrammarSettings, languages: Sequence[str]) -> None:
+    """Make sure that the grammar speaks the language of single sentences.
+
+    Raises:
+      UserError: if it is neither English nor German.
+    """
+    if len(languages) == 1 and languages[0] not in _LANGUAGES:
+        raise UserError(
+            f"source_language={languages[0]!r}, but the grammar speaks "
+            f"{' and '.join(_LANGUAGES)}."
+        )
+
+
 def open_grammar(
     settings: GrammarSettings, request: OpenRequest
 ) -> dict[str, TextSource]:
@@ -46,12 +59,8 @@ def open_grammar(
     }
     if len(request.languages) == 2:
         return splits
-    language = request.languages[0]
-    if language not in _LANGUAGES:
-        raise UserError(
-            f"The grammar speaks {' and '.join(_LANGUAGES)}, not {language!r}."
-        )
-    side = _LANGUAGES.index(language)
+    check_grammar(settings, request.languages)
+    side = _LANGUAGES.index(request.languages[0])
     return {split: OneSide(pairs, side) for split, pairs in splits.items()}
 
 

@@ -40,6 +40,22 @@ class TextFileSettings:
     test_target: str = free("", "of its target side")
 
 
+def check_text_files(settings: TextFileSettings, languages: Sequence[str]) -> None:
+    """Make sure that each split has files, and each source its target.
+
+    Raises:
+      UserError: names the field.
+    """
+    for split in _splits(settings):
+        sides = _sides(split, settings, is_single=len(languages) == 1)
+        if not sides[0]:
+            raise UserError(
+                f"{split}_source is empty. Name a text file, relative to directory="
+                f"{settings.directory!r}."
+            )
+        _check_paths(sides)
+
+
 def open_text_files(
     settings: TextFileSettings, request: OpenRequest
 ) -> dict[str, TextSource]:
@@ -48,27 +64,34 @@ def open_text_files(
     Raises:
       UserError: if a split has no file, or its files cannot be read as asked.
     """
+    check_text_files(settings, request.languages)
+    return {split: _open_split(split, settings, request) for split in _splits(settings)}
+
+
+def _splits(settings: TextFileSettings) -> tuple[str, ...]:
     has_test = bool(settings.test_source)
-    splits = ("train", "validation", "test") if has_test else ("train", "validation")
-    return {split: _open_split(split, settings, request) for split in splits}
+    return ("train", "validation", "test") if has_test else ("train", "validation")
+
+
+def _sides(
+    split: str, settings: TextFileSettings, is_single: bool
+) -> list[list[pathlib.Path]]:
+    """Return the files of each side; one side alone holds columns, or single lines."""
+    source, target = (
+        _paths(settings, f"{split}_{side}") for side in ("source", "target")
+    )
+    return [source] if is_single or not target else [source, target]
 
 
 def _open_split(
     split: str, settings: TextFileSettings, request: OpenRequest
 ) -> "TextFiles":
     """Open one split: pairs of lines, or lines alone if one language is asked for."""
-    source, target = (
-        _paths(settings, f"{split}_{side}") for side in ("source", "target")
-    )
-    if not source:
-        raise UserError(
-            f"{split}_source is empty. Name a text file, relative to directory="
-            f"{settings.directory!r}."
-        )
     is_single = len(request.languages) == 1
+    sides = _sides(split, settings, is_single)
     return TextFiles(
-        *([source] if is_single or not target else [source, target]),
-        has_columns=not is_single and not target,
+        *sides,
+        has_columns=not is_single and len(sides) == 1,
         index_directory=request.index_directory,
     )
 
