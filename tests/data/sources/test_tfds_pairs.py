@@ -11,7 +11,13 @@ from tests.data.sources.wmt14_archives import (
     prepare_wmt14,
 )
 from transformer_jax.data.sources.tfds_directory import NotPreparedError, open_prepared
-from transformer_jax.data.sources.tfds_pairs import TfdsPairs, split_expressions
+from transformer_jax.data.sources.tfds_pairs import (
+    TfdsPairs,
+    TfdsSettings,
+    open_tfds,
+    split_expressions,
+)
+from transformer_jax.data.text_source import OpenRequest
 from transformer_jax.errors import UserError
 
 CORPORA = ("europarl", "commoncrawl", "news-commentary")
@@ -87,6 +93,17 @@ def test_the_fingerprint_is_of_the_text_and_not_of_its_place(data_set, copy):
 def test_a_language_that_is_not_there_is_named_with_those_that_are(data_set, languages):
     with pytest.raises(UserError, match="has the languages de, en, but"):
         TfdsPairs(data_set, "train", *languages)
+
+
+def test_single_sentences_are_one_side_of_the_pairs(data_set, tmp_path):
+    settings = TfdsSettings(directory=str(data_set.path))
+    pairs = list(TfdsPairs(data_set, "test", "en", "de").all_texts())
+    for side, language in enumerate(("en", "de")):
+        splits = open_tfds(settings, OpenRequest((language,), 0, tmp_path))
+        assert splits.keys() == {"train", "validation", "test"}
+        assert list(splits["test"].all_texts()) == [(pair[side],) for pair in pairs]
+    with pytest.raises(UserError, match="de, en, but source_language='fr'. Set it"):
+        open_tfds(settings, OpenRequest(("fr",), 0, tmp_path))
 
 
 def test_a_set_is_found_by_name_by_environment_or_by_its_own_directory(

@@ -47,6 +47,11 @@ def open_tfds(settings: TfdsSettings, request: OpenRequest) -> dict[str, TextSou
     """
     data_set = open_prepared(settings.name, settings.directory)
     first = request.languages[0]
+    if first not in data_set.languages:
+        raise UserError(
+            f"{data_set.name} has the languages {', '.join(data_set.languages)}, but "
+            f"source_language={first!r}. Set it to one that it has."
+        )
     # Of sentences alone, the others' language does not matter: any pair has them.
     second = (
         request.languages[1]
