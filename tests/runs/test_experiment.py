@@ -347,3 +347,17 @@ def test_what_needs_no_text_is_checked_before_anything_is_written(tmp_path, chan
     with pytest.raises(UserError, match=f"config.{section}"):
         experiment.train(config, tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_run_goes_on_without_the_tokenizer_that_it_took_over(text, run, tmp_path):
+    given = shutil.copy(run / "tokenizer.model", tmp_path)
+    config = tiny_config(text, num_steps=1)
+    config.data.tokenizer_path = str(given)
+    experiment.train(config, tmp_path / "run")
+    pathlib.Path(given).unlink()
+    config.training.num_steps = 2
+    assert experiment.train(config, tmp_path / "run") == "finished"
+    # A new one needs it.
+    with pytest.raises(UserError, match="config.data.tokenizer_path: Cannot read"):
+        experiment.train(config, tmp_path / "another")
+    assert not (tmp_path / "another").exists()

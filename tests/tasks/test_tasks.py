@@ -128,6 +128,16 @@ def test_a_grammar_gives_one_of_its_languages(tmp_path):
     assert any(letter in kept for letter in "äöüß")
 
 
+def test_a_language_that_the_grammar_does_not_speak_is_refused_before_a_run_is_begun(
+    tmp_path,
+):
+    config = _config(tmp_path, num_steps=1)
+    config.data.update(source="grammar", source_language="fr")
+    with pytest.raises(UserError, match="config.data: source_language='fr', but the"):
+        experiment.train(config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_fields_of_another_task_are_refused(text, tmp_path):
     config = tiny_config(text)
     config.task.name = "language_model"
