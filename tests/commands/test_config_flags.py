@@ -116,7 +116,7 @@ def test_a_file_that_cannot_be_read_is_named(parse, path):
         ("trainig.num_steps", r"config\.training\.num_steps\?"),
         ("model.num_heads.x", "no field model.num_heads.x"),
         ("checkpoints.every_steps", "config.checkpoints.save_every_steps now"),
-        ("foo.bar", "docs/fields.md"),
+        ("foo.bar", "report fields"),
     ],
 )
 def test_a_field_that_there_is_not_is_told_with_the_nearest_one(

@@ -17,7 +17,7 @@ from transformer_jax.config.tree import all_paths
 from transformer_jax.config.versions import RENAMED
 from transformer_jax.errors import UserError
 
-_ALL_FIELDS = "docs/fields.md lists them all."
+_ALL_FIELDS = "`python -m transformer_jax report fields` lists them all."
 
 _CONFIG = config_flags.DEFINE_config_file(
     "config", None, "A file of configs/, and --config.FIELD=VALUE for single fields."

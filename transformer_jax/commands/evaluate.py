@@ -1,4 +1,4 @@
-"""Score translations: flags → experiment → translate, score, report.
+"""Score translations: of a run, which translates first, or finished ones.
 
 python evaluate.py --workdir RUN                            the test split of a run
 python evaluate.py --workdir RUN --source S --reference R   other text, by a run

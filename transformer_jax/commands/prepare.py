@@ -12,6 +12,7 @@ from transformer_jax.commands.config_flags import parse_config
 from transformer_jax.commands.messages import command
 from transformer_jax.data.sources.tfds_preparation import prepare
 from transformer_jax.errors import UserError
+from transformer_jax.runs.rim import naming
 
 _MANUAL_DIRECTORY = flags.DEFINE_string(
     "manual_directory", "", "Where archives lie that were fetched by hand."
@@ -27,12 +28,13 @@ def main() -> None:
                 f"config.data.source={data.source!r} needs no preparation: only data "
                 'sets of TensorFlow Datasets ("tfds") do. Train on it at once.'
             )
-        data_set = prepare(
-            data.tfds.name,
-            data.tfds.directory,
-            data.source_language,
-            data.target_language,
-            _MANUAL_DIRECTORY.value,
-        )
+        with naming("config.data"):
+            data_set = prepare(
+                data.tfds.name,
+                data.tfds.directory,
+                data.source_language,
+                data.target_language,
+                _MANUAL_DIRECTORY.value,
+            )
         for split, num_pairs in data_set.splits.items():
             print(f"{data_set.name} {split}: {num_pairs} pairs")

@@ -94,7 +94,7 @@ def _warn_of_length(config: ml_collections.ConfigDict) -> None:
         )
     if optimizer.schedule not in ("cosine", "linear"):
         return
-    last = optimizer.peak_learning_rate * optimizer.final_fraction
+    last = optimizer.factor * optimizer.peak_learning_rate * optimizer.final_fraction
     if num_steps != optimizer.num_steps:
         _LOGGER.warning(
             "The %s schedule ends at config.optimizer.num_steps=%d, training at "

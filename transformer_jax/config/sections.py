@@ -60,8 +60,8 @@ class DataSection:
     )
     max_length: int = fixed(
         256,
-        "training pairs with more pieces than this on a side, EOS counted, are "
-        "skipped; longer lines are translated in pieces",
+        "pairs with more pieces than this on a side, EOS counted, are left out of "
+        "training and of the validation loss; longer lines are translated in pieces",
         least=2,
     )
     max_length_ratio: float = fixed(
@@ -191,7 +191,8 @@ class DecodingSection:
     )
     tokens_per_batch: int = free(
         4_096,
-        "source pieces in a batch of sentences to translate, padding included",
+        "source pieces in a batch of sentences to translate, padding included; pieces "
+        "on each side of a batch for the validation loss",
         least=1,
     )
 

@@ -17,6 +17,11 @@ from transformer_jax.tasks import TASKS
 _SOURCE_WITHOUT_SECTION = "files"
 
 
+def source_section(source: str) -> str:
+    """Return the path of the section that holds a source's fields."""
+    return "data" if source == _SOURCE_WITHOUT_SECTION else f"data.{source}"
+
+
 def dataclasses_of(model: str, task: str) -> dict[str, tuple[type, ...]]:
     """Return the dataclasses whose fields each section of a config has, by its path.
 
@@ -25,7 +30,7 @@ def dataclasses_of(model: str, task: str) -> dict[str, tuple[type, ...]]:
       task: a name in `TASKS`, whose fields `config.task` has.
     """
     of_sources = {
-        f"data.{name}": (source.settings,)
+        source_section(name): (source.settings,)
         for name, source in SOURCES.items()
         if name != _SOURCE_WITHOUT_SECTION
     }

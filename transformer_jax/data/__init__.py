@@ -1,1 +1,1 @@
-"""From sentence pairs to batches."""
+"""From text to batches."""

@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-Texts = tuple[str, ...]
+Text = tuple[str, ...]
 
 
 class TextSource(Protocol):
@@ -24,13 +24,13 @@ class TextSource(Protocol):
 
     def __len__(self) -> int: ...
 
-    def __getitem__(self, index: int) -> Texts: ...
+    def __getitem__(self, index: int) -> Text: ...
 
-    def gather(self, indices: Sequence[int]) -> Sequence[Texts]:
+    def gather(self, indices: Sequence[int]) -> Sequence[Text]:
         """Return several texts, in the given order, as fast as the files allow."""
         ...
 
-    def all_texts(self) -> Iterator[Texts]:
+    def all_texts(self) -> Iterator[Text]:
         """Yield every text in order, those included that `drops` counts.
 
         Scores are over every line, so that is what validation and test text is made of.
@@ -72,14 +72,14 @@ class OneSide:
     def __len__(self) -> int:
         return len(self._pairs)
 
-    def __getitem__(self, index: int) -> Texts:
+    def __getitem__(self, index: int) -> Text:
         return (self._pairs[index][self._side],)
 
-    def gather(self, indices: Sequence[int]) -> list[Texts]:
+    def gather(self, indices: Sequence[int]) -> list[Text]:
         """Return several sentences, in the given order."""
         return [(pair[self._side],) for pair in self._pairs.gather(indices)]
 
-    def all_texts(self) -> Iterator[Texts]:
+    def all_texts(self) -> Iterator[Text]:
         """Yield every sentence in order."""
         return ((pair[self._side],) for pair in self._pairs.all_texts())
 

@@ -1,1 +1,1 @@
-"""Scores of finished translations and of models."""
+"""Scores of finished translations; sums over text that become means."""

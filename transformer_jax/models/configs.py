@@ -108,7 +108,7 @@ class TransformerConfig:
     )
 
     def __post_init__(self) -> None:
-        validate(self)
+        _validate(self)
 
     @property
     def key_depth(self) -> int:
@@ -141,7 +141,7 @@ def _round_up(number: int, multiple: int) -> int:
     return -(-number // multiple) * multiple
 
 
-def validate(config: TransformerConfig) -> None:
+def _validate(config: TransformerConfig) -> None:
     """Check that the sizes and variants fit together.
 
     Raises:

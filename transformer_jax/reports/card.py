@@ -11,7 +11,7 @@ from transformer_jax.reports import row_models
 from transformer_jax.reports.render import Report, render
 from transformer_jax.reports.run_summary import RunSummary, read_run
 from transformer_jax.reports.table2 import run_cost
-from transformer_jax.runs.components import languages
+from transformer_jax.runs.components import Parts, languages
 
 _USE = """## How to use it
 
@@ -33,21 +33,22 @@ def write_card(workdir: str | os.PathLike[str]) -> str:
 
 def make_card(run: RunSummary) -> str:
     """Return the card as Markdown."""
-    facts = render(Report(run.name, _facts(run)), "markdown")
+    parts = row_models.of_run(run)
+    facts = render(Report(run.name, _facts(run, parts)), "markdown")
     departing = list(_departures(run))
     scores = render(Report("Scores", _scores(run)), "markdown")
     departures = render(Report("Departures from the defaults", departing), "markdown")
     config = json.dumps(run.config, indent=2, ensure_ascii=False)
-    can_translate = row_models.of_run(run).task.can_translate
+    can_translate = parts.task.can_translate
     unscored = "## Scores\n\nNone yet: run evaluate.py." if can_translate else ""
-    parts = [
+    blocks = [
         facts,
         "#" + scores if run.evaluations else unscored,
         "#" + departures if departing else "",
         _USE if can_translate else "",
         f"## Config\n\n```json\n{config}\n```\n",
     ]
-    return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+    return "\n\n".join(part.strip("\n") for part in blocks if part) + "\n"
 
 
 def _departures(run: RunSummary) -> Iterator[dict[str, Any]]:
@@ -61,11 +62,10 @@ def _departures(run: RunSummary) -> Iterator[dict[str, Any]]:
             yield {"field": path, "value": values[path], "default": field.default}
 
 
-def _facts(run: RunSummary) -> list[dict[str, Any]]:
+def _facts(run: RunSummary, parts: Parts) -> list[dict[str, Any]]:
     """Return what the run was trained on, for how long, and what that took."""
     data = run.config["data"]
-    parts, cost = row_models.of_run(run), run_cost(run)
-    config = run.directory.read_config()
+    cost, config = run_cost(run), run.directory.read_config()
     values = {
         "task": run.config["task"]["name"],
         "languages": " to ".join(languages(config, parts.task)),
@@ -76,7 +76,7 @@ def _facts(run: RunSummary) -> list[dict[str, Any]]:
         "source tokens trained on": _whole(run.source_tokens),
         "target tokens trained on": _whole(run.target_tokens),
         "tokens of a batch on each side, at most": data["tokens_per_batch"],
-        "training FLOPs (matrix products)": cost["computed_flops"],
+        "training FLOPs (matrix products)": cost.get("computed_flops"),
         "hardware": _hardware(run),
         "hours of training, without validation": cost.get("measured_hours"),
         "target tokens/s, median": _whole(run.target_tokens_per_second),

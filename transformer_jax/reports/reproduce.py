@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from transformer_jax.config import sections
-from transformer_jax.config.tree import fields_of, leaves
+from transformer_jax.config.tree import fields_of, leaves, source_section
 from transformer_jax.data.sources import SOURCES
 from transformer_jax.fields import declared
 from transformer_jax.reports import paper_numbers
@@ -25,7 +25,9 @@ _NO_CONDITIONS = (
     "data.max_batch_shapes",
     "model.vocab_multiple",
 )
-_OF_SOURCES = tuple(f"data.{source}." for source in SOURCES)
+_OF_SOURCES = tuple(
+    f"{section}." for section in map(source_section, SOURCES) if section != "data"
+)
 # Fields by which the test split is to be translated, as conditions are called.
 _DECODING = {
     "beam": "beam_size",
@@ -36,7 +38,7 @@ _DECODING = {
 _NOTES = (
     "The paper's value of a field is its default: the paper's own, or where that "
     "is silent what docs/fields.md says.",
-    "A condition that is not met, or not known yet, may each lower or raise a score.",
+    "A condition that is not met, or not known yet, may lower or raise a score.",
     "Decoding conditions are those of the evaluation of the test split that averaged "
     "the most checkpoints.",
 )

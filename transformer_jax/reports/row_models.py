@@ -54,7 +54,7 @@ def num_params_of_run(run: RunSummary) -> int:
 
 @functools.cache
 def num_params(model: TranslationModel) -> int:
-    """Count the parameters of the real model, without making any."""
+    """Count the parameters of a translation model, without making any."""
     return count_params(param_shapes(model))
 
 

@@ -92,11 +92,14 @@ def run_cost(
     """Return the columns of what a run's updates cost.
 
     Of an older run, which has not counted its real tokens and its time, batches count
-    as full and what hangs on its time is left out.
+    as full and what hangs on its time is left out. Of a task that counts other tokens
+    than those of a source and a target, the operations are not known.
 
     Raises:
       UserError: if the devices are not known.
     """
+    if run.seconds is not None and run.target_tokens is None:
+        return {"measured_hours": run.seconds / 3600}
     full = run.steps * run.config["data"]["tokens_per_batch"]
     usage = Usage(
         source_tokens=run.source_tokens or full,

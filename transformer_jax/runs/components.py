@@ -55,9 +55,6 @@ def check_parts(config: ml_collections.ConfigDict) -> None:
     _check_longest(config, model)
     _check_rows(config)
     build_schedule(config, model)
-    build_optimizer(config)
-    translator_settings(config, model)
-    translator_settings(config, model, beam_size=config.evaluation.beam_size)
     with naming("config.data"):
         task.check_languages(languages(config, task))
 

@@ -79,7 +79,8 @@ def _tokenise(
     """Return a split as ids, which lie in a folder of `directory`."""
     settings = {
         "max_length": data.max_length,
-        # Only training text is filtered: a score is over every line.
+        # Validation's loss leaves out what is too long, and nothing else; scores of
+        # translations are over every line.
         "max_length_ratio": data.max_length_ratio if split == "train" else 0.0,
     }
     key = cache_key(source, tokenizers, **settings)

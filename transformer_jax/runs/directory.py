@@ -30,8 +30,6 @@ from transformer_jax.errors import UserError
 from transformer_jax.files import write_atomically, write_json
 from transformer_jax.training.metrics_file import read_rows
 
-_KEPT_SPLITS = ("validation", "test", "long")
-
 
 class RunDirectory:
     """The paths inside a run, and the small files that describe it."""
@@ -103,9 +101,9 @@ class RunDirectory:
             changes = _compare(self.read_config(), config, self.root)
         elif self.config_path.exists():
             self.read_config()  # Refuses a file that no run has written.
-            copies: list[pathlib.Path] = sum(
-                (self.split_paths(name, sides) for name in _KEPT_SPLITS), []
-            )
+            copies = [
+                path for side in sides for path in self.text.glob(f"*.{side}.txt")
+            ]
             for path in (self.data_path, self.tokenizer_path, *copies):
                 path.unlink(missing_ok=True)
         elif taken := [

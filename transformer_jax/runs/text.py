@@ -1,10 +1,12 @@
 """The text of a run: opened as its config says, and kept where it is scored on."""
 
+import functools
 import pathlib
 from typing import Any
 
 import ml_collections
 
+from transformer_jax.config.tree import source_section
 from transformer_jax.data.sources import SOURCES, Source
 from transformer_jax.data.text_source import OpenRequest, TextSource
 from transformer_jax.fields import from_mapping
@@ -50,11 +52,9 @@ def check_source(config: ml_collections.ConfigDict, languages: tuple[str, ...]) 
 
 def _settings(config: ml_collections.ConfigDict) -> tuple[Source, Any]:
     """Return the source that a config names, and its own settings."""
-    data = config.data
-    source = SOURCES[data.source]
-    # A source's fields are a section of its name; those of text files need none.
-    fields = data.get(data.source, data)
-    return source, from_mapping(source.settings, fields)
+    name = config.data.source
+    fields = functools.reduce(getattr, source_section(name).split("."), config)
+    return SOURCES[name], from_mapping(SOURCES[name].settings, fields)
 
 
 def keep_text(

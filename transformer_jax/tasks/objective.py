@@ -25,7 +25,10 @@ def translation_objective(
       label_smoothing_formula: where eps goes; see `smoothed_cross_entropy`.
 
     Returns:
-      A loss function; without dropout bits it is deterministic.
+      A loss function; without dropout bits it is deterministic. It sums, over target
+      pieces with EOS: loss (smoothed) and nll (not smoothed), in nats, and accuracy,
+      the share of pieces that no other is above; over all positions, padding_share; and
+      it counts real source_tokens and target_tokens.
     """
 
     def loss_fn(

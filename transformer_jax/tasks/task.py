@@ -49,7 +49,10 @@ class Task:
       make_batch: (cache, planned batch, special ids) → a batch: a pytree of numpy
         arrays [rows, ...] with the rows of the plan.
       make_objective: (model, label_smoothing=, label_smoothing_formula=) → what is
-        minimised.
+        minimised. Of the sums that it names, "loss" must be there; "nll", in nats, has
+        its perplexity reported beside it; counts that end in "tokens" are reported a
+        second too, and "source_tokens" and "target_tokens" are what costs are counted
+        from. "skipped" and "gradient_norm" are the step's own names.
       check_languages: refuses a code for each side that the task has no use for; needs
         no text.
       make_validation: parts → what scores parameters; what cannot be scored is refused

@@ -49,10 +49,9 @@ def find_damage(folder: pathlib.Path) -> str | None:
 
 
 def all_steps(parent: pathlib.Path) -> list[int]:
-    """Return the numbers that name folders in `parent`, in order."""
-    if not parent.is_dir():
-        return []
-    return sorted(int(path.name) for path in parent.iterdir() if path.name.isdigit())
+    """Return the steps that name folders in `parent`, in order."""
+    saves = saves_in(parent).items()
+    return sorted(step for folder, step in saves if folder.name == str(step))
 
 
 def finished_steps(parent: pathlib.Path) -> list[int]:

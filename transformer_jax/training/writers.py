@@ -181,8 +181,8 @@ def _summary(values: Mapping[str, float]) -> str:
         f"loss {values['train/loss']:.3f}",
         f"learning rate {values['train/learning_rate']:.2e}",
     ]
-    # The last speed that the objective names: the side that it learns.
-    speeds = [name for name in values if name.endswith(_PER_SECOND)]
+    # The last by name: of source and target the target, which is what is learnt.
+    speeds = sorted(name for name in values if name.endswith(_PER_SECOND))
     for name in speeds[-1:]:
         tokens = name.removeprefix("train/").removesuffix(_PER_SECOND)
         parts.append(f"{values[name]:.0f} {tokens.replace('_', ' ')}/s")

@@ -14,7 +14,7 @@ import numpy as np
 
 from transformer_jax.data.line_index import LineIndex
 from transformer_jax.data.lines import LineCounts
-from transformer_jax.data.text_source import OpenRequest, Texts, TextSource
+from transformer_jax.data.text_source import OpenRequest, Text, TextSource
 from transformer_jax.errors import UserError
 from transformer_jax.fields import free
 
@@ -167,21 +167,21 @@ class TextFiles:
     def __len__(self) -> int:
         return self._num_texts
 
-    def __getitem__(self, index: int) -> Texts:
+    def __getitem__(self, index: int) -> Text:
         if not 0 <= index < self._num_texts:
             raise IndexError(f"text {index} of {self._num_texts}")
         skipped = int(np.searchsorted(self._kept_before_blank, index, side="right"))
         return self._read(index + skipped)
 
-    def gather(self, indices: Sequence[int]) -> list[Texts]:
+    def gather(self, indices: Sequence[int]) -> list[Text]:
         """Return several texts, in the given order."""
         return [self[index] for index in indices]
 
-    def all_texts(self) -> Iterator[Texts]:
+    def all_texts(self) -> Iterator[Text]:
         """Yield every text, those with a blank side included."""
         return map(self._read, range(int(self._starts[-1])))
 
-    def _read(self, number: int) -> Texts:
+    def _read(self, number: int) -> Text:
         """Return a text by its number among all lines."""
         file = int(np.searchsorted(self._starts, number, side="right")) - 1
         line = number - int(self._starts[file])
