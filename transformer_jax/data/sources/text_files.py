@@ -25,19 +25,22 @@ Paths = Sequence[str | os.PathLike[str]]
 
 @dataclasses.dataclass(frozen=True)
 class TextFileSettings:
-    """Text files, plain or .gz, one sentence a line; paths are below `directory`.
+    """Text files, plain or .gz, one sentence a line.
 
-    Several files of a split are joined with commas. Where a target is empty, its source
-    holds both sides on each line, separated by a tab.
+    Where a target is empty, its source holds both sides on each line, parted by a tab.
     """
 
-    directory: str = free(".", "the folder of the files")
-    train_source: str = free("", "files of the training split's source side")
-    train_target: str = free("", "of its target side; empty: columns of the source")
-    validation_source: str = free("", "files of the validation split, likewise")
-    validation_target: str = free("", "of its target side")
-    test_source: str = free("", "files of the test split, if there is one")
-    test_target: str = free("", "of its target side")
+    directory: str = free(".", "where the paths of text files start")
+    train_source: str = free(
+        "", "source side of the training split: a text file, or several with commas"
+    )
+    train_target: str = free(
+        "", "its target side, likewise; empty: the source has both, parted by tabs"
+    )
+    validation_source: str = free("", "source side of the validation split, likewise")
+    validation_target: str = free("", "target side of the validation split, likewise")
+    test_source: str = free("", "source side of the test split; empty: there is none")
+    test_target: str = free("", "target side of the test split, likewise")
 
 
 def check_text_files(settings: TextFileSettings, languages: Sequence[str]) -> None:
