@@ -122,7 +122,13 @@ def _plan(num_pairs: int, lengths: list[list[int]]) -> tuple[float, float]:
     source, target = known[0][drawn], known[1][drawn]
     del drawn
     start = time.monotonic()
-    shapes = choose_shapes(source, target, tokens_per_batch=PAPER_TOKENS_PER_BATCH)
+    shapes = choose_shapes(
+        source,
+        target,
+        tokens_per_batch=PAPER_TOKENS_PER_BATCH,
+        max_batch_shapes=12,
+        row_multiple=8,
+    )
     BatchPlan(source, target, shapes, seed=0).batch(0)
     seconds = time.monotonic() - start
     # In KiB on Linux, in bytes on macOS.

@@ -28,6 +28,7 @@ CORPORA = {
 
 
 def _plan(source, target, seed=0, tokens_per_batch=512, **settings):
+    settings = {"max_batch_shapes": 12, "row_multiple": 8} | settings
     shapes = choose_shapes(
         source, target, tokens_per_batch=tokens_per_batch, **settings
     )
@@ -147,7 +148,11 @@ def test_multi30k_batches_are_real_tokens_for_the_most_part(
     train_tokenizer(sentences, tmp_path / "model", vocab_size=vocab_size)
     tokenizer = Tokenizer(tmp_path / "model")
     cache = build_token_cache(
-        source, [tokenizer, tokenizer], tmp_path / "cache", max_length=256
+        source,
+        [tokenizer, tokenizer],
+        tmp_path / "cache",
+        max_length=256,
+        num_threads=2,
     )
     assert len(cache) == 29000
     for tokens_per_batch in (4096, 8192):

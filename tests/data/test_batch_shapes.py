@@ -43,20 +43,26 @@ def test_shapes_keep_to_the_budget_and_hold_the_longest(
 
 def test_equal_lengths_need_one_shape():
     lengths = np.full(500, 9, np.int32)
-    shapes = choose_shapes(lengths, lengths + 2, tokens_per_batch=1000)
+    shapes = choose_shapes(
+        lengths, lengths + 2, tokens_per_batch=1000, max_batch_shapes=12, row_multiple=8
+    )
     assert shapes == (BatchShape(rows=80, source_length=10, target_length=12),)
 
 
 def test_a_tiny_corpus_does_not_get_more_rows_than_it_fills():
     lengths = np.array([3, 5, 4])
-    shapes = choose_shapes(lengths, lengths, tokens_per_batch=4096)
+    shapes = choose_shapes(
+        lengths, lengths, tokens_per_batch=4096, max_batch_shapes=12, row_multiple=8
+    )
     assert shapes == (BatchShape(8, 6, 6),)
 
 
 def test_a_giant_sentence_does_not_pad_the_others():
     source, target = _lengths(3000)
     source[7] = 4000
-    shapes = choose_shapes(source, target, tokens_per_batch=1000)
+    shapes = choose_shapes(
+        source, target, tokens_per_batch=1000, max_batch_shapes=12, row_multiple=8
+    )
     assert shapes[-1].rows == 8
     assert shapes[-1].source_length == 4001
     assert max(shape.source_length for shape in shapes[:-1]) < 100
@@ -65,7 +71,9 @@ def test_a_giant_sentence_does_not_pad_the_others():
 def test_two_clusters_get_shapes_that_are_long_on_one_side():
     source = np.repeat([10, 40, 40], 4000)
     target = np.repeat([40, 10, 40], 4000)
-    shapes = choose_shapes(source, target, tokens_per_batch=1000, max_batch_shapes=3)
+    shapes = choose_shapes(
+        source, target, tokens_per_batch=1000, max_batch_shapes=3, row_multiple=8
+    )
     assert {shape[1:] for shape in shapes} == {(11, 41), (41, 11), (41, 41)}
 
 

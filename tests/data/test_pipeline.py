@@ -51,7 +51,12 @@ def _make_cache(pairs, directory):
 
     tokenizer = _Numbers(())
     return build_token_cache(
-        Source(pairs), [tokenizer, tokenizer], directory, max_length=99, shard_size=50
+        Source(pairs),
+        [tokenizer, tokenizer],
+        directory,
+        max_length=99,
+        shard_size=50,
+        num_threads=2,
     )
 
 
@@ -68,7 +73,9 @@ def cache(tmp_path_factory):
 @pytest.fixture(scope="module")
 def plan(cache):
     lengths = cache.lengths
-    shapes = choose_shapes(*lengths, tokens_per_batch=300, max_batch_shapes=5)
+    shapes = choose_shapes(
+        *lengths, tokens_per_batch=300, max_batch_shapes=5, row_multiple=8
+    )
     return BatchPlan(*lengths, shapes, seed=0)
 
 
@@ -116,7 +123,9 @@ def test_a_packed_row_by_hand(tmp_path):
 
 
 def test_an_epoch_carries_the_tokens_of_every_pair_once(cache, plan):
-    batches = make_batches(_maker(cache), plan, num_steps=plan.batches_per_epoch)
+    batches = make_batches(
+        _maker(cache), plan, num_steps=plan.batches_per_epoch, num_threads=2
+    )
     sources, targets, tokens = [], [], 0
     for batch in batches:
         sources += batch.source_tokens[batch.source_segments > 0].tolist()
@@ -141,9 +150,11 @@ def test_threads_change_nothing_and_any_step_can_be_first(cache, plan, num_threa
 
 
 def test_the_number_of_steps_is_kept(cache, plan):
-    batches = make_batches(_maker(cache), plan, start_step=7, num_steps=3)
+    batches = make_batches(
+        _maker(cache), plan, start_step=7, num_steps=3, num_threads=2
+    )
     assert len(list(batches)) == 3
-    endless = make_batches(_maker(cache), plan)
+    endless = make_batches(_maker(cache), plan, num_threads=2)
     assert len(list(itertools.islice(endless, 100))) == 100
 
 
@@ -170,9 +181,10 @@ from transformer_jax.data.token_cache import TokenCache
 from transformer_jax.data.tokenizer import SpecialIds
 cache = TokenCache({str(cache.directory)!r})
 lengths = cache.lengths
-plan = BatchPlan(*lengths, choose_shapes(*lengths, tokens_per_batch=99), seed=0)
+settings = {{"tokens_per_batch": 99, "max_batch_shapes": 12, "row_multiple": 8}}
+plan = BatchPlan(*lengths, choose_shapes(*lengths, **settings), seed=0)
 make_batch = functools.partial(assemble, cache, specials=SpecialIds(0, 1, 2))
-print(len(list(make_batches(make_batch, plan, num_steps=4))))
+print(len(list(make_batches(make_batch, plan, num_steps=4, num_threads=2))))
 """
     run = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False

@@ -51,7 +51,9 @@ def _random_pairs(count):
 def _build(source, directory, tokenizer=None, **settings):
     tokenizer = tokenizer or Numbers()
     settings = dict(max_length=100, shard_size=10) | settings
-    return build_token_cache(source, [tokenizer, tokenizer], directory, **settings)
+    return build_token_cache(
+        source, [tokenizer, tokenizer], directory, **{"num_threads": 2} | settings
+    )
 
 
 def _contents(cache):

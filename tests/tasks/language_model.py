@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import flax.struct
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -107,7 +106,6 @@ def _check_languages(languages: Sequence[str]) -> None:
 
 def _make_validation(parts: ValidationParts) -> Validate:
     assert len(parts.lines) == len(parts.tokenizers) == 1
-    jax.tree.leaves(parts.lines)
 
     def validate(params: Any) -> Mapping[str, float]:
         means = parts.mean_metrics(params)

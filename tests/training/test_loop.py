@@ -30,6 +30,7 @@ RNG = jax.random.key(5)
 SETTINGS = LoopSettings(
     num_steps=20,
     score_name="sacrebleu",
+    max_skips=10,
     log_every_steps=5,
     eval_every_steps=4,
     save_every_steps=6,
@@ -220,7 +221,7 @@ def test_evaluations_before_the_first_score_cost_no_patience(tmp_path, step):
 
 def test_saves_by_the_clock_come_so_long_after_the_last_save(tmp_path, step, clock):
     settings = LoopSettings(
-        num_steps=10, score_name="sacrebleu", save_every_minutes=2.5 / 60
+        num_steps=10, score_name="sacrebleu", max_skips=10, save_every_minutes=2.5 / 60
     )
     _, _, store = run(tmp_path, step, settings=settings, batches=clock.batches_from)
     assert store.params_steps() == [3, 6, 9, 10]

@@ -38,7 +38,7 @@ def _draw_positions(options: argparse.Namespace) -> None:
 
 
 def _draw_attention(options: argparse.Namespace) -> None:
-    # Imported here: the other pictures need no model.
+    # Imported here: the other pictures need no checkpoint, and so no Orbax.
     from transformer_jax.runs.trained_run import load_run
 
     run = load_run(options.workdir, **weight_options(options))

@@ -5,6 +5,7 @@ run, or the paper's conditions that a run meets.
 """
 
 import argparse
+from collections.abc import Callable
 
 from transformer_jax.commands.messages import command
 from transformer_jax.reports import (
@@ -19,37 +20,55 @@ from transformer_jax.reports import (
 )
 from transformer_jax.reports.render import Report, render
 
+# name → help, and options → report; the card is written into a run instead.
+_REPORTS: dict[str, tuple[str, Callable[[argparse.Namespace], Report]]] = {
+    "table1": (
+        "layer types: formulas, and self-attention as measured",
+        lambda options: table1.make_report(),
+    ),
+    "table2": (
+        "scores on newstest2014 and training cost",
+        lambda options: table2.make_report(
+            options.workdirs, options.accelerator, options.num_chips
+        ),
+    ),
+    "table3": (
+        "variations of the base model, and their parameters",
+        lambda options: table3.make_report(options.workdirs),
+    ),
+    "cost": (
+        "time and cost of the base run, estimated",
+        lambda options: cost.make_report(),
+    ),
+    "accelerators": (
+        "the rates that costs are counted with, and their sources",
+        lambda options: accelerator_rates.make_report(),
+    ),
+    "fields": (
+        "every field of a config: default, range and meaning",
+        lambda options: field_list.make_report(),
+    ),
+    "reproduce": (
+        "the paper's conditions, as met by runs or not",
+        lambda options: reproduce.make_report(options.workdirs),
+    ),
+}
+_CARD = {"card": "write RUN/README.md"}
+
 
 def main() -> None:
     """Parse the arguments, and print."""
     options = _parse()
     with command("reports"):
-        if options.name == "card":
+        if options.name in _CARD:
             for workdir in options.workdirs:
                 print(f"Wrote {card.write_card(workdir)}")
             return
-        report = _make(options)
+        _, make_report = _REPORTS[options.name]
+        report = make_report(options)
         print(render(report, options.format))
         if options.name == "table1" and options.plot is not None:
             table1.save_plot(report, options.plot)
-
-
-def _make(options: argparse.Namespace) -> Report:
-    if options.name == "table1":
-        return table1.make_report()
-    if options.name == "table2":
-        return table2.make_report(
-            options.workdirs, options.accelerator, options.num_chips
-        )
-    if options.name == "table3":
-        return table3.make_report(options.workdirs)
-    if options.name == "cost":
-        return cost.make_report()
-    if options.name == "accelerators":
-        return accelerator_rates.make_report()
-    if options.name == "fields":
-        return field_list.make_report()
-    return reproduce.make_report(options.workdirs)
 
 
 def _parse() -> argparse.Namespace:
@@ -57,16 +76,7 @@ def _parse() -> argparse.Namespace:
         prog="python -m transformer_jax.reports", description=__doc__
     )
     reports = parser.add_subparsers(required=True, dest="name", metavar="REPORT")
-    helps = {
-        "table1": "layer types: formulas, and self-attention as measured",
-        "table2": "scores on newstest2014 and training cost",
-        "table3": "variations of the base model, and their parameters",
-        "cost": "time and cost of the base run, estimated",
-        "accelerators": "the rates that costs are counted with, and their sources",
-        "fields": "every field of a config: default, range and meaning",
-        "card": "write RUN/README.md",
-        "reproduce": "the paper's conditions, as met by runs or not",
-    }
+    helps = {name: text for name, (text, _) in _REPORTS.items()} | _CARD
     for name, text in helps.items():
         report = reports.add_parser(name, help=text, description=text)
         if name in ("table2", "table3", "card", "reproduce"):
@@ -78,7 +88,7 @@ def _parse() -> argparse.Namespace:
                 required=name in ("card", "reproduce"),
                 help="runs, each the --workdir of a training",
             )
-        if name != "card":
+        if name not in _CARD:
             report.add_argument(
                 "--format", choices=["markdown", "csv", "json"], default="markdown"
             )

@@ -41,8 +41,8 @@ def choose_shapes(
     target_lengths: np.ndarray,
     *,
     tokens_per_batch: int,
-    max_batch_shapes: int = 12,
-    row_multiple: int = 8,
+    max_batch_shapes: int,
+    row_multiple: int,
 ) -> tuple[BatchShape, ...]:
     """Choose shapes that leave few positions of an epoch without a real token.
 

@@ -18,7 +18,7 @@ def make_batches(
     *,
     start_step: int = 0,
     num_steps: int | None = None,
-    num_threads: int = 2,
+    num_threads: int,
     prefetch: int = 8,
 ) -> Iterator[Any]:
     """Yield the batches of steps `start_step`, `start_step + 1`, ... as numpy arrays.

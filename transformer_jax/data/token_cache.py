@@ -51,7 +51,7 @@ def build_token_cache(
     *,
     max_length: int,
     max_length_ratio: float = 0.0,
-    num_threads: int = 2,
+    num_threads: int,
     shard_size: int = 1 << 16,
 ) -> "TokenCache":
     """Tokenise every text into `directory`, or open what is there already.

@@ -199,8 +199,8 @@ def normalise_language(language: str) -> str:
     code = re.split("[-_.]", language.strip().lower(), maxsplit=1)[0]
     if not re.fullmatch("[a-z]{2,3}", code):
         raise UserError(
-            f"The target language is given as {language!r}, and it decides how the "
-            "text is tokenised. Give its code, such as de, fr or zh."
+            f"{language!r} is no code of a language, and the language decides how text "
+            "is tokenised. Give its code, such as de, fr or zh."
         )
     return _SHORT_CODES.get(code, code)
 

@@ -23,7 +23,7 @@ class LayerNorm(nn.Module):
       dtype: of the output.
     """
 
-    epsilon: float = 1e-6
+    epsilon: float
     dtype: DTypeLike = jnp.float32
 
     @nn.compact

@@ -43,7 +43,7 @@ def _check_languages(languages: Sequence[str]) -> None:
     try:
         require_language(languages[1])
     except UserError as error:
-        raise UserError(f"target_language={languages[1]!r}: {error}") from error
+        raise UserError(f"target_language: {error}") from error
 
 
 def _make_validation(parts: ValidationParts) -> Validate:

@@ -31,23 +31,23 @@ class LoopSettings:
     Attributes:
       num_steps: train until so many global batches are taken.
       score_name: the evaluation's number that is best when highest.
+      max_skips: give up after so many skipped updates in a row.
       log_every_steps: report training metrics; each evaluation and save does too.
       eval_every_steps: evaluate; the last step is evaluated in any case.
       save_every_steps: save; a new best score and the last step are saved in any case.
       save_every_minutes: save so long after the last save, as the paper does (Section
         6.1: every 10 minutes).
       patience: stop after so many evaluations in a row without a new best score.
-      max_skips: give up after so many skipped updates in a row.
     """
 
     num_steps: int
     score_name: str
+    max_skips: int
     log_every_steps: int = 0
     eval_every_steps: int = 0
     save_every_steps: int = 0
     save_every_minutes: float = 0.0
     patience: int = 0
-    max_skips: int = 10
 
 
 @dataclasses.dataclass(frozen=True)
