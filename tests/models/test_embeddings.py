@@ -1,6 +1,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from transformer_jax.models.embeddings import TokenEmbedding, mask_padded_vocabulary
 
@@ -52,11 +53,17 @@ def test_a_tied_pad_row_gets_the_softmaxs_gradient_and_none_from_the_lookup():
     np.testing.assert_allclose(grad, expected, atol=1e-5)
 
 
-def test_logits_are_float32_sums_in_bfloat16():
-    x = jnp.ones((1, 1, 4), jnp.bfloat16)
-    logits = TokenEmbedding(3, 4, jnp.bfloat16).apply(PARAMS, x, method="logits")
-    assert logits.dtype == jnp.float32
-    np.testing.assert_array_equal(logits[0, 0], [6, 22, 38])
+@pytest.mark.parametrize(
+    ("method", "dtype"), [("logits", jnp.bfloat16), ("precise_logits", jnp.float32)]
+)
+def test_a_search_alone_gets_logits_that_are_not_rounded(method, dtype):
+    # 1 + 256 * 2^-9 is 1.5; 257 needs nine bits, one more than bfloat16 has.
+    table = {"params": {"embedding": jnp.array([[1.0, 2**-9], [1.0, 1.0]])}}
+    x = jnp.array([[[1.0, 256.0]]], jnp.bfloat16)
+    logits = TokenEmbedding(2, 2, jnp.bfloat16).apply(table, x, method=method)
+    assert logits.dtype == dtype
+    rounded = 256 if dtype == jnp.bfloat16 else 257
+    np.testing.assert_array_equal(logits[0, 0], [1.5, rounded])
 
 
 def test_padding_rows_of_the_vocabulary_cannot_win():

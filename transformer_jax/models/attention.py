@@ -45,8 +45,7 @@ def scaled_dot_product_attention(
 ) -> tuple[jax.Array, jax.Array]:
     """Average `value` by how well each query matches each key (Section 3.2.1).
 
-    Products accumulate and the softmax runs in float32, to keep bfloat16 stable and
-    fast.
+    The softmax runs in float32, to keep bfloat16 stable; products round to their dtype.
 
     Args:
       query: [batch, query_length, num_heads, d_k].
@@ -70,16 +69,11 @@ def scaled_dot_product_attention(
             f"query and key must have the same depth d_k, got query {query.shape} and "
             f"key {key.shape}. Project both to d_k first."
         )
-    scores = jnp.einsum(
-        "bqhd,bkhd->bhqk", query / d_k**0.5, key, preferred_element_type=jnp.float32
-    )
+    scores = jnp.einsum("bqhd,bkhd->bhqk", query / d_k**0.5, key).astype(jnp.float32)
     weights = _masked_softmax(scores, mask)
     weights = weights.astype(value.dtype)
     kept = weights if drop_weights is None else drop_weights(weights)
-    output = jnp.einsum(
-        "bhqk,bkhd->bqhd", kept, value, preferred_element_type=jnp.float32
-    )
-    return output.astype(value.dtype), weights
+    return jnp.einsum("bhqk,bkhd->bqhd", kept, value), weights
 
 
 def one_query_attention(

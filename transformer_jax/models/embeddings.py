@@ -51,16 +51,25 @@ class TokenEmbedding(nn.Module):
           x: [batch, length, d_model].
 
         Returns:
-          float32 [batch, length, num_rows].
+          [batch, length, num_rows] in `dtype`.
         """
         return flat_product(x, self.embedding.T, 1, self.dtype)
+
+    def precise_logits(self, x: jax.Array) -> jax.Array:
+        """Do `logits` with float32 sums not rounded to `dtype`: for searching.
+
+        A search compares sums of many log-probabilities; a loss averages over them, and
+        there the array is large and wants to be narrow.
+        """
+        table = self.embedding.T.astype(self.dtype)
+        return jnp.dot(x.astype(self.dtype), table, preferred_element_type=jnp.float32)
 
 
 def mask_padded_vocabulary(logits: jax.Array, vocab_size: int) -> jax.Array:
     """Make the padding rows of the vocabulary impossible.
 
     Args:
-      logits: float32 [..., num_rows].
+      logits: [..., num_rows].
       vocab_size: V, at most `num_rows`.
 
     Returns:

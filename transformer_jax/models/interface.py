@@ -99,7 +99,7 @@ class TranslationModel(Hashable, Protocol):
         target_positions: jax.Array | None = None,
         dropout: DropoutBits | None = None,
     ) -> jax.Array:
-        """Encode and decode: float32 [batch, target_length, vocab_width] logits."""
+        """Encode and decode: [batch, target_length, vocab_width] logits."""
         ...
 
     def encode(
@@ -129,7 +129,7 @@ class TranslationModel(Hashable, Protocol):
         """Score the next piece after each target position.
 
         Returns:
-          float32 [batch, target_length, vocab_width]; the lowest finite number at
+          [batch, target_length, vocab_width]; the lowest finite number at
           padding rows of the vocabulary.
         """
         ...

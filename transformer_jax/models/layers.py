@@ -33,27 +33,51 @@ def flat_product(
 
     Args:
       x: [..., *in_sizes].
-      kernel: [*in_sizes, *out_sizes].
+      kernel: float32 [*in_sizes, *out_sizes].
       num_in: how many axes go in.
-      dtype: what to multiply in; sums are float32.
+      dtype: what to multiply in, and of the result; accelerators add up in float32.
 
     Returns:
-      float32 [..., *out_sizes].
+      [..., *out_sizes] in `dtype`.
     """
     leading, in_sizes = x.shape[:-num_in], x.shape[-num_in:]
     fan_in = math.prod(in_sizes)
-    product = jnp.dot(
-        x.astype(dtype).reshape(-1, fan_in),
-        kernel.astype(dtype).reshape(fan_in, -1),
-        preferred_element_type=jnp.float32,
-    )
+    matrices = x.astype(dtype).reshape(-1, fan_in), kernel.reshape(fan_in, -1)
+    is_narrow = jnp.dtype(dtype) != kernel.dtype
+    product = _narrow_product(*matrices) if is_narrow else jnp.dot(*matrices)
     return product.reshape(*leading, *kernel.shape[num_in:])
+
+
+@jax.custom_vjp
+def _narrow_product(x: jax.Array, kernel: jax.Array) -> jax.Array:
+    """Multiply [rows, in] by a wider [in, out], all in the type of `x`.
+
+    Left to itself, the gradient of the kernel would be rounded before it is summed over
+    devices and micro-batches. Here it is a product of narrow factors with a wide sum.
+    """
+    return jnp.dot(x, kernel.astype(x.dtype))
+
+
+def _narrow_forward(
+    x: jax.Array, kernel: jax.Array
+) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
+    return _narrow_product(x, kernel), (x, kernel)
+
+
+def _narrow_backward(
+    factors: tuple[jax.Array, jax.Array], cotangent: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    x, kernel = factors
+    of_x = jnp.dot(cotangent, kernel.astype(x.dtype).T)
+    of_kernel = jnp.dot(x.T, cotangent, preferred_element_type=kernel.dtype)
+    return of_x, of_kernel
+
+
+_narrow_product.defvjp(_narrow_forward, _narrow_backward)
 
 
 class Linear(nn.Module):
     """A linear map between groups of axes, such as d_model to (heads, depth).
-
-    Products are in `dtype` and add up in float32.
 
     Attributes:
       features: sizes of the axes that come out.
@@ -93,8 +117,9 @@ class Linear(nn.Module):
         if self.use_bias:
             zeros = nn.initializers.zeros
             bias = parameter(self, "bias", zeros, self.out_axes, self.features)
+            bias = bias.astype(self.dtype)
             y = y + bias.reshape(*(1,) * (y.ndim - bias.ndim), *self.features)
-        return y.astype(self.dtype)
+        return y
 
 
 class FeedForward(nn.Module):

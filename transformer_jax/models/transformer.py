@@ -148,8 +148,8 @@ class Transformer(nn.Module):
           dropout: randomness with `rows` [batch].
 
         Returns:
-          logits: float32 [batch, target_length, vocab_width]; the lowest finite number
-            at padding rows of the vocabulary.
+          logits: [batch, target_length, vocab_width] in `config.dtype`; the lowest
+            finite number at padding rows of the vocabulary.
         """
         x = self._target_table.lookup(decoder_input_tokens, target_segments != 0)
         length = decoder_input_tokens.shape[1]
@@ -158,9 +158,8 @@ class Transformer(nn.Module):
         self_mask = decoder_mask(target_segments)
         cross_mask = segment_mask(target_segments, source_segments)
         positions = _counted(target_positions, length)
-        return self._logits(
-            self.decoder(x, memory, self_mask, cross_mask, dropout, positions=positions)
-        )
+        x = self.decoder(x, memory, self_mask, cross_mask, dropout, positions=positions)
+        return self._finish(self._output_table.logits(x))
 
     def init_cache(
         self,
@@ -220,7 +219,7 @@ class Transformer(nn.Module):
             cache.index,
         )
         cache = dataclasses.replace(cache, hypothesis=past, index=cache.index + 1)
-        return self._logits(x), cache
+        return self._finish(self._output_table.precise_logits(x)), cache
 
     @nn.nowrap
     def grow_cache(self, cache: Cache, max_length: int) -> Cache:
@@ -244,12 +243,15 @@ class Transformer(nn.Module):
         tied = self.config.tied_embeddings == "all"
         return self.token_embedding if tied else self.target_embedding
 
-    def _logits(self, x: jax.Array) -> jax.Array:
-        """Turn [batch, length, d_model] into [batch, length, vocab_width] (3.4)."""
+    @property
+    def _output_table(self) -> TokenEmbedding:
         tied = self.config.tied_embeddings != "none"
-        logits = (self._target_table if tied else self.output_embedding).logits(x)
+        return self._target_table if tied else self.output_embedding
+
+    def _finish(self, logits: jax.Array) -> jax.Array:
+        """Add the bias to [batch, length, vocab_width] logits; mask padding rows."""
         if self.config.use_logits_bias:
-            logits = logits + self.logits_bias[None, None]
+            logits = logits + self.logits_bias.astype(logits.dtype)[None, None]
         return mask_padded_vocabulary(logits, self.config.target_vocab_size)
 
 
