@@ -159,3 +159,17 @@ def test_multi30k_batches_are_real_tokens_for_the_most_part(
         plan = _plan(*cache.lengths, tokens_per_batch=tokens_per_batch)
         assert len(plan.shapes) <= 12
         assert min(plan.real_token_share()) >= 0.85
+
+
+def test_the_first_batch_of_each_shape_is_found_from_any_step():
+    plan = _plan(*CORPORA["thousands"])
+    start, per_epoch = 7, plan.batches_per_epoch
+    shapes = [plan.batch(step).shape for step in range(start, start + 2 * per_epoch)]
+    firsts = plan.first_of_each_shape(start, start + 10 * per_epoch)
+    assert [planned.shape for planned in firsts] == list(dict.fromkeys(shapes))
+    for planned in firsts:
+        first = start + shapes.index(planned.shape)
+        np.testing.assert_array_equal(planned.pairs, plan.batch(first).pairs)
+    few = plan.first_of_each_shape(start, start + 3)
+    assert [planned.shape for planned in few] == list(dict.fromkeys(shapes[:3]))
+    assert plan.first_of_each_shape(start, start) == []

@@ -109,6 +109,23 @@ class BatchPlan:
         shape = self.shapes[plan.shapes[number]]
         return PlannedBatch(shape, pairs, np.arange(len(pairs)))
 
+    def first_of_each_shape(
+        self, start_step: int, stop_step: int
+    ) -> list[PlannedBatch]:
+        """Return the first batch of each shape among these steps, in their order.
+
+        Every epoch has all shapes, so this looks at two epochs at most.
+        """
+        firsts: dict[BatchShape, PlannedBatch] = {}
+        num_used = sum(num > 0 for num in self._num_batches)
+        stop_step = min(stop_step, start_step + 2 * self.batches_per_epoch)
+        for step in range(start_step, stop_step):
+            if len(firsts) == num_used:
+                break
+            planned = self.batch(step)
+            firsts.setdefault(planned.shape, planned)
+        return list(firsts.values())
+
     def real_token_share(self) -> tuple[float, float]:
         """Return which share of an epoch's positions are real tokens, EOS counted.
 

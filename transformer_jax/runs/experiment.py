@@ -12,7 +12,7 @@ import ml_collections
 import optax
 
 from transformer_jax.config.checks import check_config
-from transformer_jax.data.batch_plan import BatchPlan
+from transformer_jax.data.batch_plan import BatchPlan, PlannedBatch
 from transformer_jax.data.batch_shapes import choose_shapes
 from transformer_jax.data.pipeline import evaluation_batches, make_batches
 from transformer_jax.errors import UserError
@@ -45,6 +45,7 @@ from transformer_jax.sharding.rules import param_shardings
 from transformer_jax.tasks.task import ValidationParts
 from transformer_jax.training import loop
 from transformer_jax.training.checkpoints import CheckpointStore
+from transformer_jax.training.compiled_step import compiling_ahead
 from transformer_jax.training.state import TrainState, create_state
 from transformer_jax.training.step import LossFn, eval_step, train_step
 from transformer_jax.training.writers import (
@@ -147,25 +148,37 @@ def _train(
         out_shardings=(start.shardings, None),
     )
 
+    def make_batch(planned: PlannedBatch) -> Any:
+        return task.make_batch(corpus.train, planned, corpus.specials)
+
     def batches_from(step: int) -> Iterator[Any]:
         batches = make_batches(
-            lambda planned: task.make_batch(corpus.train, planned, corpus.specials),
+            make_batch,
             corpus.plan,
             start_step=step,
             num_threads=config.data.num_threads,
         )
         return put_ahead(batches, mesh)
 
+    settings = loop_settings(config, task.score_name)
+    firsts = corpus.plan.first_of_each_shape(int(start.state.step), settings.num_steps)
+    rng = jax.device_put(start.dropout_rng, replicated(mesh))
     try:
-        _, reason = loop.train(
+        with compiling_ahead(
+            step_fn,
             start.state,
-            jax.device_put(start.dropout_rng, replicated(mesh)),
-            loop.Procedure(step_fn, batches_from, schedule, evaluate),
-            store=store,
-            writers=writers,
-            settings=loop_settings(config, task.score_name),
-            metadata=start.metadata,
-        )
+            [shard_batch(make_batch(planned), mesh) for planned in firsts],
+            rng,
+        ) as compiled_step:
+            _, reason = loop.train(
+                start.state,
+                rng,
+                loop.Procedure(compiled_step, batches_from, schedule, evaluate),
+                store=store,
+                writers=writers,
+                settings=settings,
+                metadata=start.metadata,
+            )
     except jax.errors.JaxRuntimeError as error:
         raise _explain_memory(error, config, mesh.size) from error
     return reason

@@ -1,0 +1,54 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from transformer_jax.sharding.mesh import make_mesh, replicated, shard_batch
+from transformer_jax.training.compiled_step import compiling_ahead
+
+
+def make_counted_step():
+    """Return a jitted step, and a list that grows by a shape with each tracing."""
+    traced = []
+
+    def step(state, batch, rng):
+        traced.append(batch["x"].shape)
+        return state + batch["x"].sum(), jax.random.bits(rng)
+
+    return jax.jit(step, donate_argnums=0), traced
+
+
+@pytest.fixture(name="mesh")
+def _mesh():
+    return make_mesh(jax.devices()[:2])
+
+
+def put(mesh, rows, length):
+    return shard_batch({"x": np.ones((rows, length), np.float32)}, mesh)
+
+
+def test_every_shape_is_compiled_once_whether_it_was_named_or_not(mesh):
+    step, traced = make_counted_step()
+    state, rng = jax.device_put((jnp.zeros(()), jax.random.key(0)), replicated(mesh))
+    named = [put(mesh, 2, 3), put(mesh, 4, 5)]
+    expected_bits = jax.random.bits(jax.random.key(0))
+    with compiling_ahead(step, state, named, rng) as compiled:
+        for rows, length in [(4, 5), (2, 3), (2, 7), (4, 5), (2, 7), (2, 3)]:
+            state, bits = compiled(state, put(mesh, rows, length), rng)
+            assert bits == expected_bits
+    assert float(state) == 2 * (20 + 6 + 14)
+    assert sorted(traced) == [(2, 3), (2, 7), (4, 5)]
+
+
+def test_a_failure_to_compile_is_raised_by_the_step_that_needs_the_program(mesh):
+    def step(state, batch, rng):
+        if batch["x"].shape[1] == 3:
+            raise ValueError("no program for three")
+        return state, rng
+
+    step = jax.jit(step)
+    state, rng = jax.device_put((jnp.zeros(()), jax.random.key(0)), replicated(mesh))
+    with compiling_ahead(step, state, [put(mesh, 2, 3), put(mesh, 2, 5)], rng) as run:
+        run(state, put(mesh, 2, 5), rng)
+        with pytest.raises(ValueError, match="no program for three"):
+            run(state, put(mesh, 2, 3), rng)

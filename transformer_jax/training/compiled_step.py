@@ -1,0 +1,110 @@
+"""A step compiled for all shapes of batches at once, while the first ones run."""
+
+import concurrent.futures
+import contextlib
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+
+_LOGGER = logging.getLogger(__name__)
+# A shorter wait is not worth a line.
+_SECONDS_TO_SAY = 2.0
+
+_Shapes = tuple[tuple[int, ...], ...]
+
+
+class CompiledStep:
+    """A jitted step of (state, batch, rng) with a program for each shape of batch.
+
+    Shapes that were not named are compiled when they come, as by `jax.jit` alone; the
+    programs are the same.
+    """
+
+    def __init__(
+        self,
+        step: Any,
+        state: Any,
+        batches: Sequence[Any],
+        rng: Any,
+        executor: concurrent.futures.Executor,
+    ) -> None:
+        """Begin to compile.
+
+        Args:
+          step: from `jax.jit`.
+          state: as the step gets it, or its shapes with their shardings.
+          batches: one of each shape, likewise; compiled in this order.
+          rng: as the step gets it.
+          executor: whose threads compile.
+        """
+        self._step = step
+        self._started = time.monotonic()
+        self._programs: dict[_Shapes, concurrent.futures.Future[Any]] = {}
+        abstract_state, abstract_rng = map(_abstract, (state, rng))
+        for batch in batches:
+            arguments = (abstract_state, _abstract(batch), abstract_rng)
+            self._programs[_shapes(batch)] = executor.submit(
+                lambda arguments: step.lower(*arguments).compile(), arguments
+            )
+        self._waiting = set(self._programs)
+
+    def __call__(self, state: Any, batch: Any, rng: Any) -> Any:
+        """Take the step, once its program is there."""
+        shapes = _shapes(batch)
+        if shapes not in self._programs:
+            return self._step(state, batch, rng)
+        program = self._programs[shapes].result()
+        if self._waiting:
+            self._report()
+        return program(state, batch, rng)
+
+    def _report(self) -> None:
+        """Say once how long compiling took, when the last program is there."""
+        self._waiting = {s for s in self._waiting if not self._programs[s].done()}
+        seconds = time.monotonic() - self._started
+        if not self._waiting and seconds >= _SECONDS_TO_SAY:
+            _LOGGER.info(
+                "The step is compiled for %d shapes of batches, %.0f s after the start",
+                len(self._programs),
+                seconds,
+            )
+
+
+@contextlib.contextmanager
+def compiling_ahead(
+    step: Any, state: Any, batches: Sequence[Any], rng: Any
+) -> Iterator[Callable[[Any, Any, Any], Any]]:
+    """Compile `step` for these batches beside the body; see `CompiledStep`.
+
+    XLA compiles outside Python's lock, so there is a thread for each processor but one,
+    which is left to the steps. Leaving the body drops what has not begun.
+    """
+    num_threads = max(1, (os.cpu_count() or 1) - 1)
+    executor = concurrent.futures.ThreadPoolExecutor(num_threads, "compile")
+    if len(batches) > 1:
+        _LOGGER.info(
+            "Compiling the step for %d shapes of batches; it starts with the first",
+            len(batches),
+        )
+    try:
+        yield CompiledStep(step, state, batches, rng, executor)
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _shapes(batch: Any) -> _Shapes:
+    return tuple(leaf.shape for leaf in jax.tree.leaves(batch))
+
+
+def _abstract(tree: Any) -> Any:
+    """Return shapes, types and shardings in place of arrays."""
+    return jax.tree.map(
+        lambda leaf: jax.ShapeDtypeStruct(
+            leaf.shape, leaf.dtype, sharding=leaf.sharding
+        ),
+        tree,
+    )
