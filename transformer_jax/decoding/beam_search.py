@@ -28,6 +28,7 @@ from transformer_jax.decoding.search import (
     mask_logits,
     search,
 )
+from transformer_jax.decoding.top_k import top_k
 
 
 def beam_search(
@@ -116,7 +117,7 @@ def _best_continuations(
     """
     batch, beam, width = logits.shape
     logits, log_sums = mask_logits(logits, is_last, settings)
-    values, tokens = jax.lax.top_k(logits, min(beam, width))  # [batch, beam, few]
+    values, tokens = top_k(logits, min(beam, width))  # [batch, beam, few]
     candidates = log_probs[:, :, None] + (values - log_sums[:, :, None])
     candidates = close_diverged(candidates).reshape(batch, -1)
     best, chosen = jax.lax.top_k(candidates, beam)
