@@ -8,6 +8,8 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ["XLA_FLAGS"] = (
     os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=8"
 )
+# Tests leave nothing in the user's directories.
+os.environ["TRANSFORMER_JAX_COMPILATION_CACHE"] = "off"
 
 import jax  # noqa: E402 (the flags above must be set first)
 import pytest  # noqa: E402

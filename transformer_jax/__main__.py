@@ -3,6 +3,7 @@
 import importlib
 import sys
 
+from transformer_jax.commands.huge_pages import restart_with_huge_pages
 from transformer_jax.commands.messages import EXIT_USAGE
 
 COMMANDS = ("train", "evaluate", "translate", "prepare", "report", "plot")
@@ -21,4 +22,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    restart_with_huge_pages()
     main()

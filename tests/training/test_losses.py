@@ -106,3 +106,37 @@ def test_the_loss_is_float32_for_bfloat16_logits():
 def test_an_unknown_formula_is_refused():
     with pytest.raises(ValueError, match="'pad'"):
         loss_of(LOGITS, label_smoothing_formula="pad")
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16])
+def test_the_gradient_keeps_no_second_array_of_logits(dtype):
+    logits = jax.ShapeDtypeStruct((3, 64, 5000), dtype)
+    truth = jax.ShapeDtypeStruct((3, 64), jnp.int32)
+    weights = jax.ShapeDtypeStruct((3, 64), jnp.float32)
+    _, kept = jax.eval_shape(
+        lambda *arguments: jax.vjp(
+            lambda logits: loss_of(logits, *arguments[1:], vocab_size=5000)[0],
+            arguments[0],
+        ),
+        logits,
+        truth,
+        weights,
+    )
+    large = [leaf for leaf in jax.tree.leaves(kept) if leaf.size >= logits.size]
+    assert [(leaf.shape, leaf.dtype) for leaf in large] == [(logits.shape, dtype)]
+
+
+def test_a_bfloat16_gradient_is_the_float32_one_rounded():
+    rng = np.random.default_rng(0)
+    logits = jnp.asarray(rng.standard_normal((2, 3, 7)), jnp.bfloat16)
+    truth = jnp.asarray(rng.integers(0, 7, (2, 3)), jnp.int32)
+
+    def gradient(logits):
+        return jax.grad(
+            lambda logits: loss_of(logits, truth, jnp.ones((2, 3)), vocab_size=7)[0]
+        )(logits)
+
+    narrow, wide = gradient(logits), gradient(logits.astype(jnp.float32))
+    assert narrow.dtype == jnp.bfloat16
+    # Half a unit in the last of bfloat16's eight bits.
+    np.testing.assert_allclose(narrow.astype(jnp.float32), wide, rtol=2**-8)

@@ -28,6 +28,7 @@ from transformer_jax.evaluation.significance import (
     Comparison,
     compare,
 )
+from transformer_jax.runs.compilation_cache import use_compilation_cache
 from transformer_jax.runs.run_evaluation import RunEvaluation, evaluate_run
 from transformer_jax.runs.trained_run import load_run
 
@@ -48,6 +49,7 @@ def main() -> None:
     """Parse the arguments and score."""
     options = _parse()
     with command("evaluate.py"):
+        use_compilation_cache()
         if options.workdir is not None:
             _evaluate_run(options)
         elif options.baseline is not None:

@@ -10,6 +10,7 @@ from absl import flags
 from transformer_jax.commands.config_flags import parse_config
 from transformer_jax.commands.messages import EXIT_INTERRUPTED, command
 from transformer_jax.runs import experiment
+from transformer_jax.runs.compilation_cache import use_compilation_cache
 
 _WORKDIR = flags.DEFINE_string(
     "workdir", None, "The run's directory; made if missing.", required=True
@@ -19,6 +20,7 @@ _WORKDIR = flags.DEFINE_string(
 def main() -> None:
     """Parse the flags and train."""
     with command("train.py"):
+        use_compilation_cache()
         config = parse_config("train.py", __doc__)
         if experiment.train(config, _WORKDIR.value) == "terminated":
             sys.exit(EXIT_INTERRUPTED)

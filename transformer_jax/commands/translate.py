@@ -21,6 +21,7 @@ from transformer_jax.commands.arguments import (
 from transformer_jax.commands.messages import command
 from transformer_jax.data.lines import iter_lines
 from transformer_jax.decoding.translator import Translation, Translator
+from transformer_jax.runs.compilation_cache import use_compilation_cache
 from transformer_jax.runs.trained_run import load_run
 
 # Lines that are read before the first is translated: sorting them by length is what
@@ -32,6 +33,7 @@ def main() -> None:
     """Parse the arguments and translate standard input."""
     options = _parse()
     with command("translate"):
+        use_compilation_cache()
         run = load_run(options.workdir, **weight_options(options))
         translator = run.translator(**decoding_options(options))
         lines = iter_lines(sys.stdin.buffer, "standard input")

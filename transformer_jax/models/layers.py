@@ -117,9 +117,9 @@ class Linear(nn.Module):
         if self.use_bias:
             zeros = nn.initializers.zeros
             bias = parameter(self, "bias", zeros, self.out_axes, self.features)
-            bias = bias.astype(self.dtype)
+            # Added in float32, so that its gradient, a sum over the batch, is float32.
             y = y + bias.reshape(*(1,) * (y.ndim - bias.ndim), *self.features)
-        return y
+        return y.astype(self.dtype)
 
 
 class FeedForward(nn.Module):

@@ -251,7 +251,8 @@ class Transformer(nn.Module):
     def _finish(self, logits: jax.Array) -> jax.Array:
         """Add the bias to [batch, length, vocab_width] logits; mask padding rows."""
         if self.config.use_logits_bias:
-            logits = logits + self.logits_bias.astype(logits.dtype)[None, None]
+            biased = logits + self.logits_bias[None, None]
+            logits = biased.astype(logits.dtype)
         return mask_padded_vocabulary(logits, self.config.target_vocab_size)
 
 
