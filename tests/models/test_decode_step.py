@@ -60,7 +60,8 @@ def test_the_memory_is_projected_once_for_all_hypotheses():
         [(2, 7, 3, 5), (2, 7, 3, 7)] * num_layers + [(2, 7)]
     )
     shapes = {leaf.shape for leaf in jax.tree.leaves(cache.hypothesis)}
-    assert shapes == {(2, NUM_HYPOTHESES, LENGTH, 3, depth) for depth in (5, 7)}
+    heads = (2, NUM_HYPOTHESES, 3)
+    assert shapes == {(*heads, 5, LENGTH), (*heads, LENGTH, 7)}
 
 
 def test_a_bfloat16_cache_follows_the_whole_decoder():

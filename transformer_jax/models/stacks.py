@@ -5,7 +5,7 @@ from collections.abc import Callable
 import flax.linen as nn
 import jax
 
-from transformer_jax.models.attention import KeyValues, MultiHeadAttention
+from transformer_jax.models.attention import KeyValues, MultiHeadAttention, Past
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.dropout import DropoutBits
 from transformer_jax.models.layers import FeedForward, Residual
@@ -152,9 +152,9 @@ class DecoderLayer(nn.Module):
         x: jax.Array,
         memory: KeyValues,
         memory_mask: jax.Array,
-        past: KeyValues,
+        past: Past,
         index: jax.Array,
-    ) -> tuple[jax.Array, KeyValues]:
+    ) -> tuple[jax.Array, Past]:
         """Transform one position of every hypothesis.
 
         Args:
@@ -163,7 +163,7 @@ class DecoderLayer(nn.Module):
             hypotheses of a sentence are queries to it side by side, so it is never
             copied for them.
           memory_mask: boolean [batch, 1, 1, source_length].
-          past: keys and values [batch, num_hypotheses, max_length, num_heads, depth].
+          past: filled before `index`.
           index: int32 scalar, the position.
 
         Returns:
@@ -236,9 +236,9 @@ class Decoder(nn.Module):
         x: jax.Array,
         memory: tuple[KeyValues, ...],
         memory_mask: jax.Array,
-        past: tuple[KeyValues, ...],
+        past: tuple[Past, ...],
         index: jax.Array,
-    ) -> tuple[jax.Array, tuple[KeyValues, ...]]:
+    ) -> tuple[jax.Array, tuple[Past, ...]]:
         """Apply all layers to one position; shapes as in `DecoderLayer.step`."""
         new_past = []
         for layer, of_memory, of_past in zip(self.layer, memory, past, strict=True):

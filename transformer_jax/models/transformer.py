@@ -8,7 +8,7 @@ import flax.struct
 import jax
 import jax.numpy as jnp
 
-from transformer_jax.models.attention import KeyValues
+from transformer_jax.models.attention import Past
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.dropout import Dropout, DropoutBits
 from transformer_jax.models.embeddings import TokenEmbedding, mask_padded_vocabulary
@@ -27,7 +27,7 @@ class Cache:
       sentence: keys and values of the memory for each layer's cross-attention, and the
         segments, 0 on padding; every leaf [batch, source_length, ...].
       hypothesis: keys and values of the tokens so far for each layer's self-attention;
-        every leaf [batch, num_hypotheses, max_length, num_heads, depth].
+        a `Past` each.
       index: int32 scalar, the number of tokens already consumed.
     """
 
@@ -181,10 +181,10 @@ class Transformer(nn.Module):
           An empty cache; its shapes are in `Cache`.
         """
         config = self.config
-        shape = (memory.shape[0], num_hypotheses, max_length, config.num_heads)
-        past = KeyValues(
-            jnp.zeros((*shape, config.key_depth), config.dtype),
-            jnp.zeros((*shape, config.value_depth), config.dtype),
+        shape = (memory.shape[0], num_hypotheses, config.num_heads)
+        past = Past(
+            jnp.zeros((*shape, config.key_depth, max_length), config.dtype),
+            jnp.zeros((*shape, max_length, config.value_depth), config.dtype),
         )
         return Cache(
             sentence={
@@ -206,7 +206,7 @@ class Transformer(nn.Module):
           logits: float32 [batch, num_hypotheses, vocab_width].
           cache: with this token consumed.
         """
-        max_length = cache.hypothesis[0].key.shape[2]
+        max_length = cache.hypothesis[0].max_length
         x = self._target_table.lookup(tokens)
         position = cache.index.reshape(1, 1)
         x = _add_encoding(x, self.target_positions, position, max_length)
@@ -224,13 +224,7 @@ class Transformer(nn.Module):
     @nn.nowrap
     def grow_cache(self, cache: Cache, max_length: int) -> Cache:
         """Make room for hypotheses of `max_length` tokens, in place of fewer."""
-
-        def pad(array: jax.Array) -> jax.Array:
-            widths = [(0, 0)] * array.ndim
-            widths[2] = (0, max_length - array.shape[2])
-            return jnp.pad(array, widths)
-
-        hypothesis = jax.tree.map(pad, cache.hypothesis)
+        hypothesis = tuple(past.grown(max_length) for past in cache.hypothesis)
         return dataclasses.replace(cache, hypothesis=hypothesis)
 
     @nn.nowrap
