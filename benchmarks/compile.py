@@ -2,10 +2,10 @@
 
 python -m benchmarks.compile [--topology v5e:2x4] [--dtype bfloat16]
 
-784 rows of 32 source and 32 target tokens, V = 37 000 padded to 37 120, rows spread over
-all devices. Needs libtpu of JAX's version (the tpu extra) and no TPU. Prints JSON:
-seconds, operations and bytes of one device as XLA counts them, scratch, and the types of
-the products as (factor, factor, result).
+784 rows of 32 source and 32 target tokens, V = 37 000 padded to 37 120, rows spread
+over all devices. Needs libtpu of JAX's version (the tpu extra) and no TPU. Prints JSON:
+seconds, operations and bytes of one device as XLA counts them, scratch, and the types
+of the products as (factor, factor, result).
 """
 
 import argparse
