@@ -38,6 +38,7 @@ from transformer_jax.runs import components  # noqa: E402
 from transformer_jax.sharding.mesh import (  # noqa: E402
     batch_sharding,
     make_mesh,
+    placed_shapes,
     replicated,
 )
 from transformer_jax.tasks.objective import translation_objective  # noqa: E402
@@ -71,15 +72,7 @@ def measure(topology: str, dtype: str) -> dict[str, Any]:
     model = components.build_model(config, VOCAB_SIZE, VOCAB_SIZE)
     optimizer = components.build_optimizer(config)
 
-    def placed(tree: Any, sharding: jax.sharding.Sharding) -> Any:
-        return jax.tree.map(
-            lambda leaf: jax.ShapeDtypeStruct(
-                leaf.shape, leaf.dtype, sharding=sharding
-            ),
-            tree,
-        )
-
-    state, rng = placed(
+    state, rng = placed_shapes(
         jax.eval_shape(
             lambda: (
                 create_state(init_params(model, jax.random.key(0)), optimizer),
@@ -90,7 +83,7 @@ def measure(topology: str, dtype: str) -> dict[str, Any]:
     )
     tokens = jax.ShapeDtypeStruct((ROWS, LENGTH), jnp.int32)
     weights = jax.ShapeDtypeStruct((ROWS, LENGTH), jnp.float32)
-    batch = placed(Batch(*[tokens] * 7, weights), batch_sharding(mesh))
+    batch = placed_shapes(Batch(*[tokens] * 7, weights), batch_sharding(mesh))
     step = jax.jit(
         functools.partial(
             train_step,

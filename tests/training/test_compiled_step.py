@@ -3,7 +3,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from transformer_jax.sharding.mesh import make_mesh, replicated, shard_batch
+from transformer_jax.sharding.mesh import (
+    batch_sharding,
+    make_mesh,
+    placed_shapes,
+    replicated,
+    shard_batch,
+)
 from transformer_jax.training.compiled_step import compiling_ahead
 
 
@@ -27,12 +33,21 @@ def put(mesh, rows, length):
     return shard_batch({"x": np.ones((rows, length), np.float32)}, mesh)
 
 
+def compiling(step, mesh, state, batches, rng):
+    return compiling_ahead(
+        step,
+        placed_shapes(state, replicated(mesh)),
+        [placed_shapes(batch, batch_sharding(mesh)) for batch in batches],
+        placed_shapes(rng, replicated(mesh)),
+    )
+
+
 def test_every_shape_is_compiled_once_whether_it_was_named_or_not(mesh):
     step, traced = make_counted_step()
     state, rng = jax.device_put((jnp.zeros(()), jax.random.key(0)), replicated(mesh))
     named = [put(mesh, 2, 3), put(mesh, 4, 5)]
     expected_bits = jax.random.bits(jax.random.key(0))
-    with compiling_ahead(step, state, named, rng) as compiled:
+    with compiling(step, mesh, state, named, rng) as compiled:
         for rows, length in [(4, 5), (2, 3), (2, 7), (4, 5), (2, 7), (2, 3)]:
             state, bits = compiled(state, put(mesh, rows, length), rng)
             assert bits == expected_bits
@@ -48,7 +63,8 @@ def test_a_failure_to_compile_is_raised_by_the_step_that_needs_the_program(mesh)
 
     step = jax.jit(step)
     state, rng = jax.device_put((jnp.zeros(()), jax.random.key(0)), replicated(mesh))
-    with compiling_ahead(step, state, [put(mesh, 2, 3), put(mesh, 2, 5)], rng) as run:
+    named = [put(mesh, 2, 3), put(mesh, 2, 5)]
+    with compiling(step, mesh, state, named, rng) as run:
         run(state, put(mesh, 2, 5), rng)
         with pytest.raises(ValueError, match="no program for three"):
             run(state, put(mesh, 2, 3), rng)

@@ -17,6 +17,7 @@ from transformer_jax.commands.arguments import (
     decoding_options,
     weight_options,
 )
+from transformer_jax.commands.compilation_cache import use_compilation_cache
 from transformer_jax.commands.messages import command
 from transformer_jax.data.lines import read_lines
 from transformer_jax.evaluation.comet import load_comet
@@ -28,7 +29,6 @@ from transformer_jax.evaluation.significance import (
     Comparison,
     compare,
 )
-from transformer_jax.runs.compilation_cache import use_compilation_cache
 from transformer_jax.runs.run_evaluation import RunEvaluation, evaluate_run
 from transformer_jax.runs.trained_run import load_run
 

@@ -7,10 +7,10 @@ import sys
 
 from absl import flags
 
+from transformer_jax.commands.compilation_cache import use_compilation_cache
 from transformer_jax.commands.config_flags import parse_config
 from transformer_jax.commands.messages import EXIT_INTERRUPTED, command
 from transformer_jax.runs import experiment
-from transformer_jax.runs.compilation_cache import use_compilation_cache
 
 _WORKDIR = flags.DEFINE_string(
     "workdir", None, "The run's directory; made if missing.", required=True

@@ -18,10 +18,10 @@ from transformer_jax.commands.arguments import (
     decoding_options,
     weight_options,
 )
+from transformer_jax.commands.compilation_cache import use_compilation_cache
 from transformer_jax.commands.messages import command
 from transformer_jax.data.lines import iter_lines
 from transformer_jax.decoding.translator import Translation, Translator
-from transformer_jax.runs.compilation_cache import use_compilation_cache
 from transformer_jax.runs.trained_run import load_run
 
 # Lines that are read before the first is translated: sorting them by length is what

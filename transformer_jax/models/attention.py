@@ -242,7 +242,8 @@ class MultiHeadAttention(nn.Module):
     ) -> jax.Array:
         """Do `__call__` with the keys and values already projected.
 
-        The one place that chooses how attention is computed. The weights are sown into
+        The place that chooses how attention is computed, but for the newest token's
+        look at its past, which is `attention_to_past`. The weights are sown into
         `intermediates` as `attention_weights` [batch, num_heads, query_length,
         key_length] if the caller made that collection mutable, else they go nowhere.
         """

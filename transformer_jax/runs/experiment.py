@@ -36,7 +36,10 @@ from transformer_jax.runs.joint_tokenizer import check_given_tokenizer
 from transformer_jax.runs.text import check_source
 from transformer_jax.runs.trained_run import read_params
 from transformer_jax.sharding.mesh import (
+    batch_sharding,
     describe_devices,
+    placed_shape,
+    placed_shapes,
     put_ahead,
     replicated,
     shard_batch,
@@ -166,9 +169,12 @@ def _train(
     try:
         with compiling_ahead(
             step_fn,
-            start.state,
-            [shard_batch(make_batch(planned), mesh) for planned in firsts],
-            rng,
+            jax.tree.map(placed_shape, start.state, start.shardings),
+            [
+                placed_shapes(make_batch(batch), batch_sharding(mesh))
+                for batch in firsts
+            ],
+            placed_shapes(rng, replicated(mesh)),
         ) as compiled_step:
             _, reason = loop.train(
                 start.state,
@@ -217,7 +223,7 @@ def _start(
     )
     of_params = param_shardings(param_axes(model, inputs), mesh)
     shardings = _state_shardings(abstract_state, of_params, optimizer, mesh)
-    restored = store.restore(jax.tree.map(_with_sharding, abstract_state, shardings))
+    restored = store.restore(jax.tree.map(placed_shape, abstract_state, shardings))
     if restored is not None:
         state, dropout_rng, metadata = restored
         _LOGGER.info("Going on from step %d", int(state.step))
@@ -305,12 +311,6 @@ def _state_shardings(
         ema_params=None if abstract_state.ema_params is None else of_params,
         num_skipped=whole,
     )
-
-
-def _with_sharding(
-    leaf: jax.ShapeDtypeStruct, sharding: jax.sharding.Sharding
-) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)
 
 
 def _explain_memory(

@@ -57,6 +57,16 @@ def batch_sharding(mesh: Mesh) -> NamedSharding:
     return NamedSharding(mesh, PartitionSpec(DATA_AXIS))
 
 
+def placed_shape(leaf: Any, sharding: jax.sharding.Sharding) -> jax.ShapeDtypeStruct:
+    """Return shape and type of an array, or of its shape, and where it is to lie."""
+    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)
+
+
+def placed_shapes(tree: Any, sharding: jax.sharding.Sharding) -> Any:
+    """Return `placed_shape` of every leaf, all with one sharding."""
+    return jax.tree.map(lambda leaf: placed_shape(leaf, sharding), tree)
+
+
 def shard_batch(batch: Any, mesh: Mesh) -> Any:
     """Put a batch on the mesh, its rows split over the data axis.
 

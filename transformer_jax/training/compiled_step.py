@@ -36,19 +36,17 @@ class CompiledStep:
 
         Args:
           step: from `jax.jit`.
-          state: as the step gets it, or its shapes with their shardings.
-          batches: one of each shape, likewise; compiled in this order.
-          rng: as the step gets it.
+          state: its shapes, types and shardings; no arrays, which a step may donate.
+          batches: likewise, one of each shape; compiled in this order.
+          rng: likewise.
           executor: whose threads compile.
         """
         self._step = step
         self._started = time.monotonic()
         self._programs: dict[_Shapes, concurrent.futures.Future[Any]] = {}
-        abstract_state, abstract_rng = map(_abstract, (state, rng))
         for batch in batches:
-            arguments = (abstract_state, _abstract(batch), abstract_rng)
             self._programs[_shapes(batch)] = executor.submit(
-                lambda arguments: step.lower(*arguments).compile(), arguments
+                lambda batch: step.lower(state, batch, rng).compile(), batch
             )
         self._waiting = set(self._programs)
 
@@ -98,13 +96,3 @@ def compiling_ahead(
 
 def _shapes(batch: Any) -> _Shapes:
     return tuple(leaf.shape for leaf in jax.tree.leaves(batch))
-
-
-def _abstract(tree: Any) -> Any:
-    """Return shapes, types and shardings in place of arrays."""
-    return jax.tree.map(
-        lambda leaf: jax.ShapeDtypeStruct(
-            leaf.shape, leaf.dtype, sharding=leaf.sharding
-        ),
-        tree,
-    )

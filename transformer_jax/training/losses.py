@@ -84,9 +84,6 @@ def _cross_entropy_parts(
     logits: jax.Array, target_tokens: jax.Array, targets: _Targets
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Return loss, -log p(truth) and the log-partition, float32 [...]."""
-    if logits.dtype != jnp.float32:
-        # Else XLA lets the product write float32 logits too, to spare the rounding.
-        logits = jax.lax.optimization_barrier(logits)
     truth = jnp.take_along_axis(logits, target_tokens[..., None], axis=-1)
     truth = truth[..., 0].astype(jnp.float32)
     logits = logits.astype(jnp.float32)

@@ -5,7 +5,7 @@ import sys
 _PROGRAM = """
 import logging, jax, jax.numpy as jnp
 logging.basicConfig(format="%(message)s")
-from transformer_jax.runs.compilation_cache import use_compilation_cache
+from transformer_jax.commands.compilation_cache import use_compilation_cache
 use_compilation_cache()
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 events = []

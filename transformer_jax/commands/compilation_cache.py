@@ -22,7 +22,7 @@ def use_compilation_cache() -> None:
     without, and said.
     """
     named = os.environ.get(DIRECTORY_VARIABLE, "")
-    # The flag as well as the environment: JAX reads both into this value.
+    # JAX's own variable has been read into this value.
     if named == OFF or jax.config.values["jax_compilation_cache_dir"] is not None:
         return
     directory = pathlib.Path(named) if named else _default_directory()
