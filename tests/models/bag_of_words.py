@@ -58,9 +58,11 @@ class BagOfWords(nn.Module):
         self.source_embedding = TokenEmbedding(self.config.source_vocab_size, d_model)
         self.target_embedding = TokenEmbedding(self.config.target_vocab_size, d_model)
         self.dropout = Dropout(self.config.dropout_rate)
-        self.from_word = Linear((d_model,), ("d_model",), ("next_state",), True)
-        self.from_state = Linear((d_model,), ("state",), ("next_state",))
-        self.from_memory = Linear((d_model,), ("d_model",), ("next_state",))
+        self.from_word = Linear(
+            (d_model,), (d_model,), ("d_model",), ("next_state",), True
+        )
+        self.from_state = Linear((d_model,), (d_model,), ("state",), ("next_state",))
+        self.from_memory = Linear((d_model,), (d_model,), ("d_model",), ("next_state",))
 
     def __call__(
         self,

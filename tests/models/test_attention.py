@@ -7,9 +7,16 @@ from tests.models import small
 from tests.reference import attention as reference
 from transformer_jax.models.attention import (
     MultiHeadAttention,
-    one_query_attention,
+    fused_attention,
     scaled_dot_product_attention,
 )
+from transformer_jax.models.attention_cache import (
+    Memory,
+    Past,
+    attention_to_memory,
+    attention_to_past,
+)
+from transformer_jax.models.masks import Visibility
 
 
 def _inputs(seed=0):
@@ -20,14 +27,20 @@ def _inputs(seed=0):
     return query, key, value
 
 
-def _multi_head(use_bias=False, **kwargs):
-    """Return a module, its parameters, [2, 5, 12] and what to look at, [2, 11, 12]."""
+def _multi_head(**kwargs):
+    """Return a module, its parameters, what it is given and that as a mask.
+
+    [2, 5, 12] looks at a memory [2, 11, 12], whose second row ends in padding.
+    """
     rng = np.random.default_rng(0)
     x = rng.standard_normal((2, 5, 12), dtype=np.float32)
-    looked_at = rng.standard_normal((2, 11, 12), dtype=np.float32)
-    module = MultiHeadAttention(12, 3, d_k=4, d_v=7, use_bias=use_bias, **kwargs)
-    params = small.random_like(lambda rng: module.init(rng, x, looked_at, None))
-    return module, params, x, looked_at
+    memory = rng.standard_normal((2, 11, 12), dtype=np.float32)
+    key_segments = np.array([[1] * 4 + [2] * 7, [1] * 6 + [0] * 5])
+    visible = Visibility(np.array([[1, 1, 1, 2, 2], [1, 1, 1, 1, 0]]), key_segments)
+    module = MultiHeadAttention(12, 3, d_k=4, **{"d_v": 7, **kwargs})
+    given = {"x": x, "visible": visible, "memory": memory}
+    params = small.random_like(lambda rng: module.init(rng, **given))
+    return module, params, given, np.asarray(visible.mask())
 
 
 def test_attention_follows_the_equation():
@@ -49,15 +62,26 @@ def test_masked_attention_follows_the_equation():
     np.testing.assert_allclose(weights, expected_weights, atol=1e-6)
 
 
-@pytest.mark.parametrize("is_masked", [False, True])
-def test_one_query_by_itself_follows_the_equation(is_masked):
+def test_the_newest_token_follows_the_equation():
+    query, key, value = _inputs()  # Three hypotheses with eleven tokens each.
+    key = np.stack([key, key + 1, key - 1], axis=1)  # [b, n, k, h, d]
+    value = np.stack([value, value + 1, value - 1], axis=1)
+    past = Past(np.einsum("bnkhd->bnhdk", key), np.einsum("bnkhd->bnhkd", value))
+    output = attention_to_past(query, past, 6)
+    for n in range(3):
+        expected, _ = reference.attention(
+            query[:, n : n + 1], key[:, n, :7], value[:, n, :7]
+        )
+        np.testing.assert_allclose(output[:, n : n + 1], expected, atol=1e-5)
+
+
+def test_hypotheses_look_at_their_sentence_as_the_equation_says():
     query, key, value = _inputs()
-    query = query[:, :1]
-    mask = np.random.default_rng(1).random((2, 1, 1, 11)) < 0.5 if is_masked else None
-    output, weights = one_query_attention(query, key, value, mask)
-    expected_output, expected_weights = reference.attention(query, key, value, mask)
-    np.testing.assert_allclose(output, expected_output, atol=1e-5)
-    np.testing.assert_allclose(weights, expected_weights, atol=1e-6)
+    memory = Memory(np.einsum("bkhd->bhdk", key), np.einsum("bkhd->bhkd", value))
+    mask = (np.arange(11) < np.array([[11], [4]]))[:, None, None]
+    output = attention_to_memory(query, memory, mask)
+    expected, _ = reference.attention(query, key, value, mask)
+    np.testing.assert_allclose(output, expected, atol=1e-5)
 
 
 def test_two_keys_whose_scores_differ_by_log_3_weigh_1_and_3_quarters():
@@ -113,29 +137,80 @@ def test_different_depths_of_query_and_key_are_an_error():
 
 @pytest.mark.parametrize("use_bias", [False, True])
 def test_multi_head_attention_follows_the_paper(use_bias):
-    module, params, x, looked_at = _multi_head(use_bias)
-    mask = np.random.default_rng(1).random((2, 1, 5, 11)) < 0.5
-    output = module.apply(params, x, looked_at, mask)
-    expected, _ = reference.multi_head_attention(params["params"], x, looked_at, mask)
-    np.testing.assert_allclose(output, expected, atol=1e-5)
+    module, params, given, mask = _multi_head(use_bias=use_bias)
+    expected, _ = reference.multi_head_attention(
+        params["params"], given["x"], given["memory"], mask
+    )
+    np.testing.assert_allclose(module.apply(params, **given), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("use_bias", [False, True])
+def test_self_attention_follows_the_paper(use_bias):
+    module, params, given, _ = _multi_head(use_bias=use_bias)
+    x, segments = given["memory"], given["visible"].key_segments
+    visible = Visibility(segments, segments, is_causal=True)
+    expected, _ = reference.multi_head_attention(
+        params["params"], x, x, np.asarray(visible.mask())
+    )
+    np.testing.assert_allclose(module.apply(params, x, visible), expected, atol=1e-5)
 
 
 def test_weights_are_sown_only_on_request():
-    module, params, x, looked_at = _multi_head()
-    mask = np.arange(11).reshape(1, 1, 1, 11) < 6
-    output, state = module.apply(params, x, looked_at, mask, mutable="intermediates")
+    module, params, given, mask = _multi_head()
+    output, state = module.apply(params, **given, mutable="intermediates")
     (weights,) = state["intermediates"]["attention_weights"]
-    _, expected = reference.multi_head_attention(params["params"], x, looked_at, mask)
+    _, expected = reference.multi_head_attention(
+        params["params"], given["x"], given["memory"], mask
+    )
     np.testing.assert_allclose(weights, expected, atol=1e-6)
-    plain, state = module.apply(params, x, looked_at, mask, mutable=["other"])
+    plain, state = module.apply(params, **given, mutable=["other"])
     assert not state
     np.testing.assert_array_equal(plain, output)
 
 
+def test_fused_attention_is_the_plain_one_and_zero_where_nothing_is_visible():
+    plain, params, given, mask = _multi_head(d_v=4, implementation="plain")
+    fused = MultiHeadAttention(12, 3, d_k=4, d_v=4, implementation="fused")
+    kernel = params["params"]["output"]["kernel"]
+    assert not mask[1, 0, 4].any()
+
+    def total(x, module):
+        output = module.apply(params, **given | {"x": x})
+        return jnp.sum(output * kernel[0, 0, 0]), output
+
+    of_both = [
+        jax.value_and_grad(total, has_aux=True)(given["x"], module)
+        for module in (plain, fused)
+    ]
+    ((_, one), of_x), ((_, other), of_other_x) = of_both
+    np.testing.assert_allclose(one, other, atol=1e-6)
+    np.testing.assert_allclose(of_x, of_other_x, atol=1e-5)
+    assert not np.any(np.asarray(other)[1, 4])
+    assert not np.any(np.asarray(of_other_x)[1, 4])
+
+
+def test_fused_attention_makes_no_weights_but_shows_them_on_request():
+    module, params, given, _ = _multi_head(d_v=4, implementation="fused")
+    _, state = module.apply(params, **given, mutable="intermediates")
+    (weights,) = state["intermediates"]["attention_weights"]
+    assert weights.shape == (2, 3, 5, 11)
+
+
+def test_the_kernel_of_xla_follows_the_equation():
+    query, key, value = _inputs()
+    value = value[..., :7]
+    mask = np.random.default_rng(1).random((2, 1, 3, 11)) < 0.5
+    mask[0, 0, 1] = False
+    expected, _ = reference.attention(query, key, value, mask)
+    output = fused_attention(query, key, value, mask)
+    np.testing.assert_allclose(output, expected, atol=1e-5)
+
+
 def test_projections_start_glorot_uniform_each_with_its_own_fans():
     module = MultiHeadAttention(48, 3, d_k=32, d_v=20)
-    x = jnp.zeros((1, 1, 48))
-    params = module.init(jax.random.key(0), x, x, None)["params"]
+    x, segments = jnp.zeros((1, 1, 48)), np.ones((1, 1), int)
+    visible = Visibility(segments, segments)
+    params = module.init(jax.random.key(0), x, visible)["params"]
     fans = {"query": (48, 96), "key": (48, 96), "value": (48, 60), "output": (60, 48)}
     for name, (fan_in, fan_out) in fans.items():
         kernel = np.asarray(params[name]["kernel"].unbox())

@@ -80,7 +80,7 @@ def test_residual_puts_the_norm_where_it_belongs(norm_position):
 
 def test_linear_maps_groups_of_axes():
     x = _normal(2, 3, 5, 7)
-    module = Linear((11, 13), ("a", "b"), ("c", "d"), use_bias=True)
+    module = Linear((5, 7), (11, 13), ("a", "b"), ("c", "d"), use_bias=True)
     params = _random_params(module, x)
     kernel, bias = params["params"]["kernel"], params["params"]["bias"]
     assert kernel.shape == (5, 7, 11, 13)
@@ -91,7 +91,7 @@ def test_linear_maps_groups_of_axes():
 def test_bfloat16_products_add_up_in_float32():
     # 1 + 256 * 2^-9: in bfloat16 no single addend would change the 1.
     x = np.array([[1.0] + [2.0**-9] * 256], np.float32)
-    module = Linear((1,), ("a",), ("b",), dtype=jnp.bfloat16)
+    module = Linear((257,), (1,), ("a",), ("b",), dtype=jnp.bfloat16)
     params = {"params": {"kernel": np.ones((257, 1), np.float32)}}
     output = module.apply(params, x)
     assert output.dtype == jnp.bfloat16

@@ -1,11 +1,6 @@
 import numpy as np
 
-from transformer_jax.models.masks import (
-    causal_mask,
-    decoder_mask,
-    padding_mask,
-    segment_mask,
-)
+from transformer_jax.models.masks import Visibility, causal_mask, padding_mask
 
 
 def _table(mask):
@@ -26,10 +21,10 @@ def test_causal_mask_shows_what_stands_before():
     assert _table(causal_mask(3)) == ["x..", "xx.", "xxx"]
 
 
-def test_segment_mask_keeps_packed_sentences_apart():
+def test_packed_sentences_do_not_see_each_other():
     query_segments = np.array([[1, 1, 2, 0]])
     key_segments = np.array([[1, 2, 2, 2, 0]])
-    assert _table(segment_mask(query_segments, key_segments)) == [
+    assert _table(Visibility(query_segments, key_segments).mask()) == [
         "x....",
         "x....",
         ".xxx.",
@@ -37,8 +32,9 @@ def test_segment_mask_keeps_packed_sentences_apart():
     ]
 
 
-def test_decoder_mask_is_causal_inside_each_sentence():
-    assert _table(decoder_mask(np.array([[1, 1, 2, 2, 2, 0]]))) == [
+def test_causality_acts_inside_each_sentence():
+    segments = np.array([[1, 1, 2, 2, 2, 0]])
+    assert _table(Visibility(segments, segments, is_causal=True).mask()) == [
         "x.....",
         "xx....",
         "..x...",
@@ -50,5 +46,5 @@ def test_decoder_mask_is_causal_inside_each_sentence():
 
 def test_a_row_of_padding_may_look_nowhere():
     nothing = np.zeros((1, 3), int)
-    assert not np.any(decoder_mask(nothing))
-    assert not np.any(segment_mask(np.ones((1, 2), int), nothing))
+    assert not np.any(Visibility(nothing, nothing, is_causal=True).mask())
+    assert not np.any(Visibility(np.ones((1, 2), int), nothing).mask())

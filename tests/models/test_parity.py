@@ -7,7 +7,7 @@ import pytest
 
 from tests.models import small
 from transformer_jax.models.configs import TransformerConfig
-from transformer_jax.models.masks import causal_mask, padding_mask
+from transformer_jax.models.masks import Visibility
 from transformer_jax.models.stacks import DecoderLayer, EncoderLayer
 from transformer_jax.models.transformer import Transformer
 
@@ -71,11 +71,11 @@ def test_layers_agree_with_torch():
         1, 1, d_model=12, num_heads=3, d_ff=20, use_attention_bias=True
     )
     is_real = ~arrays["source_is_padding"]
-    mask = padding_mask(is_real)
+    source, target = is_real.astype(int), np.ones(arrays["target"].shape[:2], int)
     memory = EncoderLayer(config).apply(
         _torch_layer(arrays, "encoder", {"self_attention": "self_attn"}),
         arrays["source"],
-        mask,
+        Visibility(source, source),
         None,
     )
     expected = arrays["encoder_output"]
@@ -85,8 +85,8 @@ def test_layers_agree_with_torch():
         _torch_layer(arrays, "decoder", attentions),
         arrays["target"],
         memory,
-        causal_mask(5),
-        mask,
+        Visibility(target, target, is_causal=True),
+        Visibility(target, source),
         None,
     )
     np.testing.assert_allclose(output, arrays["decoder_output"], atol=1e-5)

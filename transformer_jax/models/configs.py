@@ -3,14 +3,18 @@
 import dataclasses
 from typing import Literal
 
+import jax
+
 from transformer_jax.errors import UserError
-from transformer_jax.fields import check_declared, fixed
+from transformer_jax.fields import check_declared, fixed, free
+from transformer_jax.models.attention import AttentionImplementation
 from transformer_jax.models.layers import ACTIVATIONS, NormPosition
 from transformer_jax.models.norms import NORMS
 from transformer_jax.models.positions import POSITIONS, SinusoidLayout
 
 TiedEmbeddings = Literal["all", "target", "none"]
 ComputeType = Literal["float32", "bfloat16"]
+LayerScan = Literal["auto", "always", "never"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,6 +110,16 @@ class TransformerConfig:
     dtype: ComputeType = fixed(
         "float32", "what to compute in; parameters, softmax and loss are float32"
     )
+    attention_implementation: AttentionImplementation = free(
+        "auto",
+        "plain: products and a softmax; fused: a kernel without weights (cuDNN's on a "
+        "GPU); auto: fused on a GPU from 256 keys on. The same but for rounding",
+    )
+    layer_scan: LayerScan = free(
+        "auto",
+        "always: one program for all layers of a stack, which compiles faster; never: "
+        "each layer by itself; auto: one on accelerators. The same but for rounding",
+    )
 
     def __post_init__(self) -> None:
         _validate(self)
@@ -119,6 +133,13 @@ class TransformerConfig:
     def value_depth(self) -> int:
         """d_v, worked out if it was not given."""
         return self.d_model // self.num_heads if self.d_v is None else self.d_v
+
+    @property
+    def is_scanned(self) -> bool:
+        """Whether the layers of a stack are one program."""
+        if self.layer_scan == "auto":
+            return jax.default_backend() != "cpu"
+        return self.layer_scan == "always"
 
     @property
     def longest_length(self) -> int | None:
@@ -158,6 +179,7 @@ def _validate(config: TransformerConfig) -> None:
             "d_model, or give both d_k and d_v."
         )
     POSITIONS[config.positions].check(config)
+    _check_fused(config)
     if (
         config.tied_embeddings == "all"
         and config.source_vocab_size != config.target_vocab_size
@@ -166,4 +188,20 @@ def _validate(config: TransformerConfig) -> None:
             "tied_embeddings=all needs one vocabulary for both languages, got "
             f"{config.source_vocab_size} source and {config.target_vocab_size} target "
             "pieces. Train a joint tokenizer, or set tied_embeddings=target."
+        )
+
+
+def _check_fused(config: TransformerConfig) -> None:
+    """Refuse the kernel for what it cannot do."""
+    if config.attention_implementation != "fused":
+        return
+    if config.attention_dropout_rate > 0:
+        raise UserError(
+            f"attention_dropout_rate={config.attention_dropout_rate} needs attention's "
+            "weights, which attention_implementation=fused never makes. Use plain."
+        )
+    if config.key_depth != config.value_depth:
+        raise UserError(
+            f"attention_implementation=fused needs d_k = d_v, got {config.key_depth} "
+            f"and {config.value_depth}. Use plain."
         )

@@ -5,6 +5,7 @@ So the same elements are dropped however the rows are spread over devices or sli
 no generator state has to travel through the network.
 """
 
+import dataclasses
 import zlib
 
 import flax.linen as nn
@@ -23,10 +24,27 @@ class DropoutBits:
     Attributes:
       seed: uint32 scalar, another one in every step.
       rows: [batch] uint32, the number of each row within the global batch.
+      outer: paths of the layers, one of which the network is inside of.
+      number: int32 scalar, which of them.
     """
 
     seed: jax.Array
     rows: jax.Array
+    outer: tuple[tuple[str, ...], ...] = flax.struct.field(
+        pytree_node=False, default=((),)
+    )
+    number: jax.Array | int = 0
+
+    def inside(
+        self, layers: tuple[tuple[str, ...], ...], number: jax.Array
+    ) -> "DropoutBits":
+        """Return the bits of one of several layers that share one program."""
+        return dataclasses.replace(self, outer=layers, number=number)
+
+    def site(self, path: tuple[str, ...]) -> jax.Array:
+        """Return the number of the place with this path, uint32 scalar."""
+        sites = [zlib.crc32("/".join(outer + path).encode()) for outer in self.outer]
+        return jnp.array(sites, jnp.uint32)[self.number]
 
 
 def dropout_bits(rng: jax.Array, num_rows: int, first_row: int = 0) -> DropoutBits:
@@ -69,18 +87,20 @@ def _index_in_row(shape: tuple[int, ...]) -> jax.Array:
     return index
 
 
-def random_bits(bits: DropoutBits, site: int, shape: tuple[int, ...]) -> jax.Array:
+def random_bits(
+    bits: DropoutBits, site: jax.Array, shape: tuple[int, ...]
+) -> jax.Array:
     """Return 32 random bits for each element of an array.
 
     Args:
       bits: the step's randomness, `rows` [batch].
-      site: number of the place in the network, below 2^32.
+      site: uint32 scalar, the number of the place in the network.
       shape: (batch, ...).
 
     Returns:
       uint32 array of that shape.
     """
-    start = _mix(_mix(bits.seed) + jnp.uint32(site))
+    start = _mix(_mix(bits.seed) + site)
     per_row = _mix(start + bits.rows * jnp.uint32(_GOLDEN_RATIO))
     per_row = per_row.reshape(-1, *(1,) * (len(shape) - 1))
     # Each row counts with a stride of its own (odd, so that no number comes twice):
@@ -116,7 +136,7 @@ class Dropout(nn.Module):
                 f"an array of shape {x.shape}. Slice DropoutBits.rows as you slice the "
                 "batch."
             )
-        site = zlib.crc32("/".join(self.path).encode())
+        site = bits.site(self.path)
         threshold = jnp.uint32(min(round(self.rate * 2**32), 2**32 - 1))
         is_kept = random_bits(bits, site, x.shape) >= threshold
         return jnp.where(is_kept, x * (1.0 / (1.0 - self.rate)), jnp.zeros_like(x))

@@ -1,28 +1,40 @@
-"""Which position may look at which: booleans, True where looking is allowed (3.2.3).
+"""Which position may look at which (Section 3.2.3).
 
-Masks come from segments: 0 on padding, 1, 2, ... for the sentences that share a row.
-Their shape is [batch, 1, query_length, key_length], so they are computed once for a
-whole stack and broadcast over its heads.
+It travels as segments and causality: 0 on padding, 1, 2, ... for the sentences that
+share a row. Whoever computes attention makes of it what it needs, such as a mask.
 """
 
+import flax.struct
 import jax
 import jax.numpy as jnp
 
 
-def segment_mask(query_segments: jax.Array, key_segments: jax.Array) -> jax.Array:
-    """Let a position look at the real positions of its own sentence.
+@flax.struct.dataclass
+class Visibility:
+    """What each query of an attention may look at: its own sentence, real positions.
 
     A padded query may look nowhere.
 
-    Args:
+    Attributes:
       query_segments: [batch, query_length], 0 on padding.
       key_segments: [batch, key_length], 0 on padding.
-
-    Returns:
-      boolean [batch, 1, query_length, key_length].
+      is_causal: whether a position may look only at itself and at what stands before it
+        in the row; both sides are then the same.
     """
-    is_same = query_segments[:, None, :, None] == key_segments[:, None, None, :]
-    return is_same & padding_mask(key_segments)
+
+    query_segments: jax.Array
+    key_segments: jax.Array
+    is_causal: bool = flax.struct.field(pytree_node=False, default=False)
+
+    def mask(self) -> jax.Array:
+        """Return [batch, 1, query_length, key_length], True where looking is allowed.
+
+        One for all heads.
+        """
+        query, key = self.query_segments, self.key_segments
+        is_same = query[:, None, :, None] == key[:, None, None, :]
+        mask = is_same & padding_mask(key)
+        return mask & causal_mask(query.shape[1]) if self.is_causal else mask
 
 
 def padding_mask(key_segments: jax.Array) -> jax.Array:
@@ -48,16 +60,3 @@ def causal_mask(length: int) -> jax.Array:
     """
     position = jnp.arange(length)
     return (position[:, None] >= position[None, :])[None, None]
-
-
-def decoder_mask(target_segments: jax.Array) -> jax.Array:
-    """Let a target position look at its own sentence up to itself (3.2.3).
-
-    Args:
-      target_segments: [batch, target_length], 0 on padding.
-
-    Returns:
-      boolean [batch, 1, target_length, target_length].
-    """
-    is_same = segment_mask(target_segments, target_segments)
-    return is_same & causal_mask(target_segments.shape[1])

@@ -5,10 +5,13 @@ from collections.abc import Callable
 import flax.linen as nn
 import jax
 
-from transformer_jax.models.attention import KeyValues, MultiHeadAttention, Past
+from transformer_jax.models.attention import MultiHeadAttention
+from transformer_jax.models.attention_cache import Memory, Past
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.dropout import DropoutBits
+from transformer_jax.models.layer_scan import apply_layers
 from transformer_jax.models.layers import FeedForward, Residual
+from transformer_jax.models.masks import Visibility
 from transformer_jax.models.norms import make_norm
 from transformer_jax.models.positions import POSITIONS
 
@@ -23,6 +26,7 @@ def _attention(config: TransformerConfig) -> MultiHeadAttention:
         use_bias=config.use_attention_bias,
         dropout_rate=config.attention_dropout_rate,
         rotate=None if rotate is None else rotate(config),
+        implementation=config.attention_implementation,
         dtype=config.dtype,
     )
 
@@ -67,7 +71,7 @@ class EncoderLayer(nn.Module):
     def __call__(
         self,
         x: jax.Array,
-        mask: jax.Array,
+        visible: Visibility,
         dropout: DropoutBits | None,
         *,
         positions: jax.Array | None = None,
@@ -76,7 +80,7 @@ class EncoderLayer(nn.Module):
 
         Args:
           x: [batch, source_length, d_model].
-          mask: boolean [batch, 1, source_length, source_length].
+          visible: which position may look at which.
           dropout: randomness, or None for none.
           positions: [batch or 1, source_length]; None where attention needs none.
 
@@ -85,7 +89,7 @@ class EncoderLayer(nn.Module):
         """
         x = self.self_attention_residual(
             x,
-            lambda x: self.self_attention(x, x, mask, dropout, positions=positions),
+            lambda x: self.self_attention(x, visible, dropout, positions=positions),
             dropout,
         )
         return self.feed_forward_residual(
@@ -110,8 +114,8 @@ class DecoderLayer(nn.Module):
         self,
         x: jax.Array,
         memory: jax.Array,
-        self_mask: jax.Array,
-        cross_mask: jax.Array,
+        visible: Visibility,
+        visible_memory: Visibility,
         dropout: DropoutBits | None,
         *,
         positions: jax.Array | None = None,
@@ -121,8 +125,8 @@ class DecoderLayer(nn.Module):
         Args:
           x: [batch, target_length, d_model].
           memory: [batch, source_length, d_model].
-          self_mask: boolean [batch, 1, target_length, target_length].
-          cross_mask: boolean [batch, 1, target_length, source_length].
+          visible: which position may look at which.
+          visible_memory: which position may look at which of the memory.
           dropout: randomness, or None for none.
           positions: [batch or 1, target_length]; None where attention needs none.
 
@@ -131,26 +135,26 @@ class DecoderLayer(nn.Module):
         """
         x = self.self_attention_residual(
             x,
-            lambda x: self.self_attention(
-                x, x, self_mask, dropout, positions=positions
-            ),
+            lambda x: self.self_attention(x, visible, dropout, positions=positions),
             dropout,
         )
         x = self.cross_attention_residual(
-            x, lambda x: self.cross_attention(x, memory, cross_mask, dropout), dropout
+            x,
+            lambda x: self.cross_attention(x, visible_memory, dropout, memory=memory),
+            dropout,
         )
         return self.feed_forward_residual(
             x, lambda x: self.feed_forward(x, dropout), dropout
         )
 
-    def project_memory(self, memory: jax.Array) -> KeyValues:
+    def project_memory(self, memory: jax.Array) -> Memory:
         """Project [batch, source_length, d_model] for cross-attention, once."""
-        return self.cross_attention.project(memory)
+        return self.cross_attention.project_memory(memory)
 
     def step(
         self,
         x: jax.Array,
-        memory: KeyValues,
+        memory: Memory,
         memory_mask: jax.Array,
         past: Past,
         index: jax.Array,
@@ -159,9 +163,7 @@ class DecoderLayer(nn.Module):
 
         Args:
           x: [batch, num_hypotheses, d_model].
-          memory: keys and values [batch, source_length, num_heads, depth]. The
-            hypotheses of a sentence are queries to it side by side, so it is never
-            copied for them.
+          memory: of each sentence, as `project_memory` returns it.
           memory_mask: boolean [batch, 1, 1, source_length].
           past: filled before `index`.
           index: int32 scalar, the position.
@@ -173,7 +175,7 @@ class DecoderLayer(nn.Module):
         output, past = self.self_attention.step(residual.enter(x), past, index)
         x = residual.leave(x, output)
         x = self.cross_attention_residual(
-            x, lambda x: self.cross_attention.attend(x, memory, memory_mask)
+            x, lambda x: self.cross_attention.step_to_memory(x, memory, memory_mask)
         )
         return self.feed_forward_residual(x, self.feed_forward), past
 
@@ -191,14 +193,19 @@ class Encoder(nn.Module):
     def __call__(
         self,
         x: jax.Array,
-        mask: jax.Array,
+        visible: Visibility,
         dropout: DropoutBits | None,
         *,
         positions: jax.Array | None = None,
     ) -> jax.Array:
         """Apply all layers; shapes as in `EncoderLayer`."""
-        for layer in self.layer:
-            x = layer(x, mask, dropout, positions=positions)
+        x = apply_layers(
+            self.layer,
+            lambda layer, x, dropout: layer(x, visible, dropout, positions=positions),
+            x,
+            dropout,
+            is_scanned=self.config.is_scanned,
+        )
         return self.norm(x)
 
 
@@ -216,25 +223,32 @@ class Decoder(nn.Module):
         self,
         x: jax.Array,
         memory: jax.Array,
-        self_mask: jax.Array,
-        cross_mask: jax.Array,
+        visible: Visibility,
+        visible_memory: Visibility,
         dropout: DropoutBits | None,
         *,
         positions: jax.Array | None = None,
     ) -> jax.Array:
         """Apply all layers; shapes as in `DecoderLayer`."""
-        for layer in self.layer:
-            x = layer(x, memory, self_mask, cross_mask, dropout, positions=positions)
+        x = apply_layers(
+            self.layer,
+            lambda layer, x, dropout: layer(
+                x, memory, visible, visible_memory, dropout, positions=positions
+            ),
+            x,
+            dropout,
+            is_scanned=self.config.is_scanned,
+        )
         return self.norm(x)
 
-    def project_memory(self, memory: jax.Array) -> tuple[KeyValues, ...]:
+    def project_memory(self, memory: jax.Array) -> tuple[Memory, ...]:
         """Project [batch, source_length, d_model] for every layer."""
         return tuple(layer.project_memory(memory) for layer in self.layer)
 
     def step(
         self,
         x: jax.Array,
-        memory: tuple[KeyValues, ...],
+        memory: tuple[Memory, ...],
         memory_mask: jax.Array,
         past: tuple[Past, ...],
         index: jax.Array,

@@ -8,11 +8,11 @@ import flax.struct
 import jax
 import jax.numpy as jnp
 
-from transformer_jax.models.attention import Past
+from transformer_jax.models.attention_cache import Past
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.dropout import Dropout, DropoutBits
 from transformer_jax.models.embeddings import TokenEmbedding, mask_padded_vocabulary
-from transformer_jax.models.masks import decoder_mask, padding_mask, segment_mask
+from transformer_jax.models.masks import Visibility, padding_mask
 from transformer_jax.models.operations import transformer_flops
 from transformer_jax.models.parameters import parameter
 from transformer_jax.models.positions import POSITIONS
@@ -123,9 +123,9 @@ class Transformer(nn.Module):
         length = source_tokens.shape[1]
         x = _add_encoding(x, self.source_positions, source_positions, length)
         x = self.source_dropout(x.astype(self.config.dtype), dropout)
-        mask = segment_mask(source_segments, source_segments)
+        visible = Visibility(source_segments, source_segments)
         positions = _counted(source_positions, length)
-        return self.encoder(x, mask, dropout, positions=positions)
+        return self.encoder(x, visible, dropout, positions=positions)
 
     def decode(
         self,
@@ -155,10 +155,14 @@ class Transformer(nn.Module):
         length = decoder_input_tokens.shape[1]
         x = _add_encoding(x, self.target_positions, target_positions, length)
         x = self.target_dropout(x.astype(self.config.dtype), dropout)
-        self_mask = decoder_mask(target_segments)
-        cross_mask = segment_mask(target_segments, source_segments)
-        positions = _counted(target_positions, length)
-        x = self.decoder(x, memory, self_mask, cross_mask, dropout, positions=positions)
+        x = self.decoder(
+            x,
+            memory,
+            Visibility(target_segments, target_segments, is_causal=True),
+            Visibility(target_segments, source_segments),
+            dropout,
+            positions=_counted(target_positions, length),
+        )
         return self._finish(self._output_table.logits(x))
 
     def init_cache(

