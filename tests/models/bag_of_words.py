@@ -53,6 +53,11 @@ class BagOfWords(nn.Module):
 
     config: BagOfWordsConfig
 
+    @property
+    def layer_stacks(self) -> tuple[str, ...]:
+        """None: there is one layer."""
+        return ()
+
     def setup(self) -> None:
         d_model = self.config.d_model
         self.source_embedding = TokenEmbedding(self.config.source_vocab_size, d_model)

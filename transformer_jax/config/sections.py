@@ -11,6 +11,7 @@ from transformer_jax.data.tokenizer import NORMALIZERS
 from transformer_jax.decoding.search import LengthPenalty
 from transformer_jax.fields import fixed, free
 from transformer_jax.models import MODELS
+from transformer_jax.models.layer_scan import LayerScan
 from transformer_jax.tasks import TASKS
 from transformer_jax.training.losses import Formula
 from transformer_jax.training.optimizer import SCHEDULES
@@ -160,6 +161,12 @@ class TrainingSection:
         "parts of a batch that take turns, to save memory; the gradient stays that of "
         "the whole batch",
         least=1,
+    )
+    layer_scan: LayerScan = free(
+        "auto",
+        "always: one program for all layers of a stack, which compiles in a fraction "
+        "of the time; never: each layer by itself; auto: always on accelerators, never "
+        "on CPUs. The same but for rounding",
     )
     init_from: str | None = fixed(
         None, "a run whose parameters to start from; its tokenizer is taken over"

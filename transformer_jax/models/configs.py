@@ -3,8 +3,6 @@
 import dataclasses
 from typing import Literal
 
-import jax
-
 from transformer_jax.errors import UserError
 from transformer_jax.fields import check_declared, fixed, free
 from transformer_jax.models.attention import AttentionImplementation
@@ -14,7 +12,6 @@ from transformer_jax.models.positions import POSITIONS, SinusoidLayout
 
 TiedEmbeddings = Literal["all", "target", "none"]
 ComputeType = Literal["float32", "bfloat16"]
-LayerScan = Literal["auto", "always", "never"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,11 +112,6 @@ class TransformerConfig:
         "plain: products and a softmax; fused: a kernel without weights (cuDNN's on a "
         "GPU); auto: fused on a GPU from 256 keys on. The same but for rounding",
     )
-    layer_scan: LayerScan = free(
-        "auto",
-        "always: one program for all layers of a stack, which compiles faster; never: "
-        "each layer by itself; auto: one on accelerators. The same but for rounding",
-    )
 
     def __post_init__(self) -> None:
         _validate(self)
@@ -133,13 +125,6 @@ class TransformerConfig:
     def value_depth(self) -> int:
         """d_v, worked out if it was not given."""
         return self.d_model // self.num_heads if self.d_v is None else self.d_v
-
-    @property
-    def is_scanned(self) -> bool:
-        """Whether the layers of a stack are one program."""
-        if self.layer_scan == "auto":
-            return jax.default_backend() != "cpu"
-        return self.layer_scan == "always"
 
     @property
     def longest_length(self) -> int | None:

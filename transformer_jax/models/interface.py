@@ -79,6 +79,14 @@ class TranslationModel(Hashable, Protocol):
         ...
 
     @property
+    def layer_stacks(self) -> tuple[str, ...]:
+        """Names of the parts that go by `models.layer_scan.apply_layers`; maybe none.
+
+        Such a part takes parameters by layer and stacked.
+        """
+        ...
+
+    @property
     def apply(self) -> Callable[..., Any]:
         """Flax's: call a method with parameters."""
         ...

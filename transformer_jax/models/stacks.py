@@ -200,11 +200,10 @@ class Encoder(nn.Module):
     ) -> jax.Array:
         """Apply all layers; shapes as in `EncoderLayer`."""
         x = apply_layers(
-            self.layer,
+            self,
             lambda layer, x, dropout: layer(x, visible, dropout, positions=positions),
             x,
             dropout,
-            is_scanned=self.config.is_scanned,
         )
         return self.norm(x)
 
@@ -231,13 +230,12 @@ class Decoder(nn.Module):
     ) -> jax.Array:
         """Apply all layers; shapes as in `DecoderLayer`."""
         x = apply_layers(
-            self.layer,
+            self,
             lambda layer, x, dropout: layer(
                 x, memory, visible, visible_memory, dropout, positions=positions
             ),
             x,
             dropout,
-            is_scanned=self.config.is_scanned,
         )
         return self.norm(x)
 

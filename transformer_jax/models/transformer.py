@@ -46,6 +46,11 @@ class Transformer(nn.Module):
 
     config: TransformerConfig
 
+    @property
+    def layer_stacks(self) -> tuple[str, ...]:
+        """The parts whose layers are equal; see `models.layer_scan`."""
+        return ("encoder", "decoder")
+
     def setup(self) -> None:
         config = self.config
 

@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import logging
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -33,6 +33,7 @@ from transformer_jax.runs.components import (
 from transformer_jax.runs.corpus import Corpus, prepare_corpus
 from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.runs.joint_tokenizer import check_given_tokenizer
+from transformer_jax.runs.layer_stacking import LayerStacking, choose_stacking
 from transformer_jax.runs.text import check_source
 from transformer_jax.runs.trained_run import read_params
 from transformer_jax.sharding.mesh import (
@@ -136,6 +137,7 @@ def _train(
     mesh = build_mesh(config)
     evaluate = _validation(config, directory, corpus, parts, loss_fn, mesh)
     start = _start(config, parts, optimizer, mesh, store)
+    shardings, unstack = start.stacking.shardings, start.stacking.unstack
     directory.record_hardware(int(start.state.step), describe_devices(mesh))
 
     step_fn = jax.jit(
@@ -148,7 +150,7 @@ def _train(
             ema_decay=config.optimizer.ema_decay or None,
         ),
         donate_argnums=0,
-        out_shardings=(start.shardings, None),
+        out_shardings=(shardings, None),
     )
 
     def make_batch(planned: PlannedBatch) -> Any:
@@ -169,7 +171,7 @@ def _train(
     try:
         with compiling_ahead(
             step_fn,
-            jax.tree.map(placed_shape, start.state, start.shardings),
+            jax.tree.map(placed_shape, start.state, shardings),
             [
                 placed_shapes(make_batch(batch), batch_sharding(mesh))
                 for batch in firsts
@@ -179,7 +181,13 @@ def _train(
             _, reason = loop.train(
                 start.state,
                 rng,
-                loop.Procedure(compiled_step, batches_from, schedule, evaluate),
+                loop.Procedure(
+                    compiled_step,
+                    batches_from,
+                    schedule,
+                    lambda state: evaluate(unstack(state).evaluated_params),
+                    as_saved=unstack,
+                ),
                 store=store,
                 writers=writers,
                 settings=settings,
@@ -195,14 +203,14 @@ class _Start:
     """Where training begins.
 
     Attributes:
-      state: on the mesh.
-      shardings: where each of its arrays lies.
+      state: on the mesh, its layers stacked or not.
+      stacking: which of the two; says where each array lies.
       dropout_rng: the run's dropout key.
       metadata: what the checkpoint held; nothing for a new run.
     """
 
     state: TrainState
-    shardings: TrainState
+    stacking: LayerStacking
     dropout_rng: jax.Array
     metadata: Mapping[str, Any]
 
@@ -223,15 +231,18 @@ def _start(
     )
     of_params = param_shardings(param_axes(model, inputs), mesh)
     shardings = _state_shardings(abstract_state, of_params, optimizer, mesh)
+    stacking = choose_stacking(
+        config.training.layer_scan, model.layer_stacks, shardings
+    )
     restored = store.restore(jax.tree.map(placed_shape, abstract_state, shardings))
     if restored is not None:
         state, dropout_rng, metadata = restored
         _LOGGER.info("Going on from step %d", int(state.step))
-        return _Start(state, shardings, dropout_rng, metadata)
+        return _Start(stacking.stack(state), stacking, dropout_rng, metadata)
     params = _initial_params(config, parts, init_rng)
     state = jax.device_put(create_state(params, optimizer, use_ema), shardings)
     _LOGGER.info("%d parameters, %d devices", count_params(params), mesh.size)
-    return _Start(state, shardings, dropout_rng, {})
+    return _Start(stacking.stack(state), stacking, dropout_rng, {})
 
 
 def _validation(
@@ -241,8 +252,8 @@ def _validation(
     parts: Parts,
     loss_fn: LossFn,
     mesh: jax.sharding.Mesh,
-) -> loop.Evaluate:
-    """Return the function that scores a state on the validation split."""
+) -> Callable[[Any], Mapping[str, float]]:
+    """Return the function that scores parameters on the validation split."""
     task = parts.task
     lengths = task.plan_lengths(corpus.validation.lengths)
     shapes = choose_shapes(
@@ -276,7 +287,7 @@ def _validation(
             ),
         )
     )
-    return lambda state: validate(state.evaluated_params)
+    return validate
 
 
 def _initial_params(

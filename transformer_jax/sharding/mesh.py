@@ -57,6 +57,11 @@ def batch_sharding(mesh: Mesh) -> NamedSharding:
     return NamedSharding(mesh, PartitionSpec(DATA_AXIS))
 
 
+def with_whole_axis(sharding: NamedSharding) -> NamedSharding:
+    """The same with an axis before the others, which every device holds whole."""
+    return NamedSharding(sharding.mesh, PartitionSpec(None, *sharding.spec))
+
+
 def placed_shape(leaf: Any, sharding: jax.sharding.Sharding) -> jax.ShapeDtypeStruct:
     """Return shape and type of an array, or of its shape, and where it is to lie."""
     return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)

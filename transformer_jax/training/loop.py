@@ -83,12 +83,14 @@ class Procedure:
       batches_from: the batches from a given step on, on the devices already.
       learning_rate: what `train_step` uses, to report it.
       evaluate: scores a state on the validation set; None never does.
+      as_saved: turns a state into the form that it is saved in.
     """
 
     train_step: TrainStep
     batches_from: Callable[[int], Iterator[Any]]
     learning_rate: Schedule
     evaluate: Evaluate | None
+    as_saved: Callable[[TrainState], TrainState] = lambda state: state
 
 
 def train(
@@ -173,7 +175,8 @@ def train(
             is_best = is_score(score) and best.num_evaluations_since == 0
             if is_saved or is_best or stop is not None:
                 kept = {**metadata, "best_score": dataclasses.asdict(best)}
-                store.save(step, state, rng=dropout_rng, metadata=kept, score=score)
+                saved = procedure.as_saved(state)
+                store.save(step, saved, rng=dropout_rng, metadata=kept, score=score)
                 last_save = time.monotonic()
             if values:  # Neither validation nor saving counts as training time.
                 window_start = time.monotonic()

@@ -1,5 +1,6 @@
 """All that one training step hands to the next."""
 
+from collections.abc import Callable
 from typing import Any
 
 import flax.struct
@@ -31,6 +32,16 @@ class TrainState:
     def evaluated_params(self) -> Any:
         """The parameters to evaluate and keep: the moving average if there is one."""
         return self.params if self.ema_params is None else self.ema_params
+
+    def with_params(self, change: Callable[[Any], Any]) -> "TrainState":
+        """Return the state with every tree of a value for each parameter changed."""
+
+        def is_tree(node: Any) -> bool:
+            return isinstance(node, dict)
+
+        return jax.tree.map(
+            lambda node: change(node) if is_tree(node) else node, self, is_leaf=is_tree
+        )
 
 
 def create_state(
