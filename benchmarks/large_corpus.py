@@ -23,8 +23,8 @@ import numpy as np
 
 from transformer_jax.commands.messages import command
 from transformer_jax.config.sections import PAPER_TOKENS_PER_BATCH
-from transformer_jax.data.batch_plan import BatchPlan
 from transformer_jax.data.batch_shapes import choose_shapes
+from transformer_jax.data.bucketed_plan import plan_buckets
 from transformer_jax.data.sources.text_files import TextFiles
 from transformer_jax.data.token_cache import build_token_cache
 from transformer_jax.data.tokenizer import Tokenizer, train_tokenizer
@@ -129,7 +129,7 @@ def _plan(num_pairs: int, lengths: list[list[int]]) -> tuple[float, float]:
         max_batch_shapes=12,
         row_multiple=8,
     )
-    BatchPlan(source, target, shapes, seed=0).batch(0)
+    plan_buckets(source, target, shapes, seed=0).batch(0)
     seconds = time.monotonic() - start
     # In KiB on Linux, in bytes on macOS.
     unit = 1 if sys.platform == "darwin" else 1024

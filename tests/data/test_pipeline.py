@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from transformer_jax.data.batch import assemble
-from transformer_jax.data.batch_plan import BatchPlan, PlannedBatch
+from transformer_jax.data.batch_plan import PlannedBatch
 from transformer_jax.data.batch_shapes import BatchShape, choose_shapes
+from transformer_jax.data.bucketed_plan import plan_buckets
 from transformer_jax.data.pipeline import evaluation_batches, make_batches
 from transformer_jax.data.token_cache import build_token_cache
 from transformer_jax.data.tokenizer import SpecialIds
@@ -76,7 +77,7 @@ def plan(cache):
     shapes = choose_shapes(
         *lengths, tokens_per_batch=300, max_batch_shapes=5, row_multiple=8
     )
-    return BatchPlan(*lengths, shapes, seed=0)
+    return plan_buckets(*lengths, shapes, seed=0)
 
 
 def _assert_equal(first, second):
@@ -174,15 +175,15 @@ def test_grain_reads_ahead_in_a_program_without_absl_flags(cache):
     program = f"""
 import functools
 from transformer_jax.data.batch import assemble
-from transformer_jax.data.batch_plan import BatchPlan
 from transformer_jax.data.batch_shapes import choose_shapes
+from transformer_jax.data.bucketed_plan import plan_buckets
 from transformer_jax.data.pipeline import make_batches
 from transformer_jax.data.token_cache import TokenCache
 from transformer_jax.data.tokenizer import SpecialIds
 cache = TokenCache({str(cache.directory)!r})
 lengths = cache.lengths
 settings = {{"tokens_per_batch": 99, "max_batch_shapes": 12, "row_multiple": 8}}
-plan = BatchPlan(*lengths, choose_shapes(*lengths, **settings), seed=0)
+plan = plan_buckets(*lengths, choose_shapes(*lengths, **settings), seed=0)
 make_batch = functools.partial(assemble, cache, specials=SpecialIds(0, 1, 2))
 print(len(list(make_batches(make_batch, plan, num_steps=4, num_threads=2))))
 """

@@ -5,6 +5,7 @@ declared by the chosen model, task and sources themselves.
 """
 
 import dataclasses
+from typing import Literal
 
 from transformer_jax.data.sources import SOURCES
 from transformer_jax.data.tokenizer import NORMALIZERS
@@ -76,8 +77,19 @@ class DataSection:
         "pieces on each side of a batch, padding included (Section 5.1)",
         least=1,
     )
+    batching: Literal["buckets", "packed"] = fixed(
+        "buckets",
+        "buckets: pairs of like length share a batch, one a row (paper); packed: "
+        "several pairs in a row, so that hardly any position is left empty",
+    )
     max_batch_shapes: int = fixed(
-        12, "shapes of batches, for each of which XLA compiles the step", least=1
+        12, "buckets: shapes, for each of which XLA compiles the step", least=1
+    )
+    packed_length: int = fixed(
+        64,
+        "packed: positions, at least, of the shortest rows; rows for longer pairs are "
+        "twice, four times ... as long",
+        least=2,
     )
     row_multiple: int = fixed(
         8,

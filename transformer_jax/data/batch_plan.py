@@ -1,24 +1,17 @@
-"""Which pairs share a batch: a pure function of seed, lengths and settings.
+"""Which pairs share a batch, for every step of a training.
 
-The paper batches pairs "together by approximate sequence length" (Section 5.1). Here
-the shapes are fixed before training, so that XLA compiles each once; every pair goes to
-the cheapest shape that holds it. Pairs left over when a shape's batches are cut move up
-to a larger shape where that costs less than filling a batch with empty rows. All counts
-are the same in every epoch, so a step's epoch and place follow from its number.
+All counts are the same in every epoch, so a step's epoch and place follow from its
+number, and any step can be the first. What an epoch holds is a pure function of seed,
+epoch, lengths and settings; `bucketed_plan.py` and `packed_plan.py` are two of them.
 """
 
 import dataclasses
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from transformer_jax.data.batch_shapes import (
-    BatchShape,
-    assign_shapes,
-    by_cost,
-    choose_promotions,
-)
+from transformer_jax.data.batch_shapes import BatchShape
 from transformer_jax.text_table import text_table
 
 
@@ -46,24 +39,26 @@ class PlannedBatch:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Epoch:
+class Epoch:
     """The batches of one epoch, laid end to end.
 
     Attributes:
       pairs: [all pairs] in the order of the batches.
+      pair_rows: [all pairs] the row of each in its batch.
       starts: [batches + 1] where each batch starts in `pairs`.
       shapes: [batches] number of the shape of each.
       order: [batches] which batch comes at each step.
     """
 
     pairs: np.ndarray
+    pair_rows: np.ndarray
     starts: np.ndarray
     shapes: np.ndarray
     order: np.ndarray
 
 
 class BatchPlan:
-    """The batches of every epoch, by bucketed length.
+    """The batches of every epoch.
 
     Attributes:
       shapes: the shapes that batches have, smallest first.
@@ -75,39 +70,38 @@ class BatchPlan:
         source_lengths: np.ndarray,
         target_lengths: np.ndarray,
         shapes: Sequence[BatchShape],
-        *,
-        seed: int,
+        num_batches: Sequence[int],
+        plan_epoch: Callable[[int], Epoch],
     ) -> None:
-        """Assign every pair to a shape.
+        """Keep what does not change between epochs.
 
         Args:
           source_lengths: [pairs] tokens of each source sentence, without special ones.
           target_lengths: [pairs] likewise for the target.
-          shapes: from `choose_shapes`; one of them must hold the longest of both sides.
-          seed: of the order of pairs and batches.
+          shapes: from small to large.
+          num_batches: of each shape in an epoch.
+          plan_epoch: number of an epoch → its batches.
         """
-        # A shape that holds another has the larger sum, so leftovers always move right.
-        self.shapes = tuple(sorted(shapes, key=by_cost))
-        self._seed = seed
+        self.shapes = tuple(shapes)
+        self.batches_per_epoch = sum(num_batches)
+        self._num_batches = tuple(num_batches)
+        self._num_pairs = len(source_lengths)
         self._tokens = (
-            int(source_lengths.sum()) + len(source_lengths),
-            int(target_lengths.sum()) + len(target_lengths),
+            int(source_lengths.sum()) + self._num_pairs,
+            int(target_lengths.sum()) + self._num_pairs,
         )
-        self._assigned = assign_shapes(source_lengths, target_lengths, self.shapes)
-        counts = np.bincount(self._assigned, minlength=len(self.shapes)).tolist()
-        self._promoted, self._num_batches, _ = choose_promotions(self.shapes, counts)
-        self.batches_per_epoch = sum(self._num_batches)
+        self._plan_epoch = plan_epoch
         self._lock = threading.Lock()
-        self._epochs: dict[int, _Epoch] = {}
+        self._epochs: dict[int, Epoch] = {}
 
     def batch(self, step: int) -> PlannedBatch:
         """Return the batch of a step; step 0 is the first of epoch 0."""
-        epoch, place = divmod(step, self.batches_per_epoch)
-        plan = self._epoch(epoch)
-        number = plan.order[place]
-        pairs = plan.pairs[plan.starts[number] : plan.starts[number + 1]]
-        shape = self.shapes[plan.shapes[number]]
-        return PlannedBatch(shape, pairs, np.arange(len(pairs)))
+        number, place = divmod(step, self.batches_per_epoch)
+        epoch = self._epoch(number)
+        batch = epoch.order[place]
+        within = slice(epoch.starts[batch], epoch.starts[batch + 1])
+        shape = self.shapes[epoch.shapes[batch]]
+        return PlannedBatch(shape, epoch.pairs[within], epoch.pair_rows[within])
 
     def first_of_each_shape(
         self, start_step: int, stop_step: int
@@ -148,65 +142,18 @@ class BatchPlan:
             numbers = (shape.rows, shape.source_length, shape.target_length, n)
             rows.append([str(number) for number in numbers])
         return (
-            f"{len(self._assigned)} pairs in {self.batches_per_epoch} batches an "
+            f"{self._num_pairs} pairs in {self.batches_per_epoch} batches an "
             f"epoch, {len(self.shapes)} shapes; real tokens: {source_share:.1%} of "
             f"source positions, {target_share:.1%} of target positions\n"
             f"{text_table(rows, right=range(4))}"
         )
 
-    def _epoch(self, epoch: int) -> _Epoch:
+    def _epoch(self, number: int) -> Epoch:
         """Return an epoch's plan, keeping the last two for threads that run ahead."""
         with self._lock:
-            if epoch not in self._epochs:
-                self._epochs = {e: p for e, p in self._epochs.items() if e == epoch - 1}
-                self._epochs[epoch] = self._plan_epoch(epoch)
-            return self._epochs[epoch]
-
-    def _plan_epoch(self, epoch: int) -> _Epoch:
-        """Shuffle the pairs within each shape, cut batches, shuffle the batches."""
-        keys = _random_keys(self._seed, epoch, len(self._assigned))
-        shuffled = np.argsort(keys, kind="stable")
-        by_shape = shuffled[np.argsort(self._assigned[shuffled], kind="stable")]
-        counts = np.bincount(self._assigned, minlength=len(self.shapes))
-        groups = [[group] for group in np.split(by_shape, np.cumsum(counts)[:-1])]
-        pairs, sizes, shapes = [], [], []
-        for i, (shape, num_batches) in enumerate(
-            zip(self.shapes, self._num_batches, strict=True)
-        ):
-            # Pairs moved up come first: a pair is moved twice only if all others fit.
-            members = np.concatenate(groups[i][::-1])
-            stay = min(num_batches * shape.rows, len(members))
-            if (larger := self._promoted[i]) is not None:
-                groups[larger].append(members[stay:])
-            full = [shape.rows] * num_batches
-            if num_batches:
-                full[-1] -= num_batches * shape.rows - stay
-            pairs.append(members[:stay])
-            sizes += full
-            shapes += [i] * num_batches
-        order_keys = _random_keys(self._seed, ~epoch, len(sizes))
-        return _Epoch(
-            pairs=np.concatenate(pairs),
-            starts=np.cumsum([0, *sizes]),
-            shapes=np.array(shapes),
-            order=np.argsort(order_keys, kind="stable"),
-        )
-
-
-def _random_keys(seed: int, stream: int, count: int) -> np.ndarray:
-    """Return `count` random uint64 (splitmix64): the same on any machine and numpy."""
-    mask = (1 << 64) - 1
-    start = np.uint64(_mix_int(_mix_int(seed & mask) ^ (stream & mask)))
-    x = np.arange(count, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + start
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-def _mix_int(x: int) -> int:
-    """The same mixing for one Python integer below 2^64."""
-    mask = (1 << 64) - 1
-    x = (x + 0x9E3779B97F4A7C15) & mask
-    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & mask
-    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & mask
-    return x ^ (x >> 31)
+            if number not in self._epochs:
+                self._epochs = {
+                    n: epoch for n, epoch in self._epochs.items() if n == number - 1
+                }
+                self._epochs[number] = self._plan_epoch(number)
+            return self._epochs[number]

@@ -36,6 +36,11 @@ def by_cost(shape: BatchShape) -> tuple[int, BatchShape]:
     return shape_cost(shape), shape
 
 
+def most_rows(bound: Bound, tokens_per_batch: int, row_multiple: int) -> int:
+    """Return how many rows of `bound` a batch has room for: at least one multiple."""
+    return max(tokens_per_batch // max(bound) // row_multiple, 1) * row_multiple
+
+
 def choose_shapes(
     source_lengths: np.ndarray,
     target_lengths: np.ndarray,
@@ -75,14 +80,13 @@ def choose_shapes(
     codes = source_lengths.astype(np.int64) * width + target_lengths
     distinct, counts = np.unique(codes, return_counts=True)
     distinct_source, distinct_target = np.divmod(distinct, width)
-    most_rows = -(-len(source_lengths) // row_multiple) * row_multiple
+    needed_rows = -(-len(source_lengths) // row_multiple) * row_multiple
 
     def make_shapes(bounds: list[Bound]) -> list[BatchShape]:
         shapes = []
-        for source, target in set(bounds):
-            rows = min(tokens_per_batch // max(source, target), most_rows)
-            rows = max(rows // row_multiple, 1) * row_multiple
-            shapes.append(BatchShape(rows, source, target))
+        for bound in set(bounds):
+            rows = min(most_rows(bound, tokens_per_batch, row_multiple), needed_rows)
+            shapes.append(BatchShape(rows, *bound))
         return sorted(shapes, key=by_cost)
 
     def price(bounds: list[Bound]) -> tuple[int, int]:

@@ -9,6 +9,8 @@ import numpy as np
 
 from transformer_jax.data.batch_plan import BatchPlan
 from transformer_jax.data.batch_shapes import choose_shapes
+from transformer_jax.data.bucketed_plan import plan_buckets
+from transformer_jax.data.packed_plan import plan_packed
 from transformer_jax.data.text_source import TextSource
 from transformer_jax.data.token_cache import TokenCache, build_token_cache, cache_key
 from transformer_jax.data.tokenizer import SpecialIds, Tokenizer
@@ -99,12 +101,20 @@ def _plan_training(
     source_lengths: np.ndarray,
     target_lengths: np.ndarray,
 ) -> BatchPlan:
-    """Choose shapes for the training split and plan its batches (Section 5.1)."""
-    lengths = source_lengths, target_lengths
+    """Plan the batches of the training split (Section 5.1)."""
+    data, lengths = config.data, (source_lengths, target_lengths)
+    if data.batching == "packed":
+        return plan_packed(
+            *lengths,
+            tokens_per_batch=data.tokens_per_batch,
+            packed_length=data.packed_length,
+            row_multiple=data.row_multiple,
+            seed=config.seed,
+        )
     shapes = choose_shapes(
         *lengths,
-        tokens_per_batch=config.data.tokens_per_batch,
-        max_batch_shapes=config.data.max_batch_shapes,
-        row_multiple=config.data.row_multiple,
+        tokens_per_batch=data.tokens_per_batch,
+        max_batch_shapes=data.max_batch_shapes,
+        row_multiple=data.row_multiple,
     )
-    return BatchPlan(*lengths, shapes, seed=config.seed)
+    return plan_buckets(*lengths, shapes, seed=config.seed)

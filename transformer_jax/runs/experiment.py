@@ -12,8 +12,9 @@ import ml_collections
 import optax
 
 from transformer_jax.config.checks import check_config
-from transformer_jax.data.batch_plan import BatchPlan, PlannedBatch
+from transformer_jax.data.batch_plan import PlannedBatch
 from transformer_jax.data.batch_shapes import choose_shapes
+from transformer_jax.data.bucketed_plan import plan_buckets
 from transformer_jax.data.pipeline import evaluation_batches, make_batches
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation.means import mean_metrics
@@ -262,7 +263,7 @@ def _validation(
         max_batch_shapes=_MAX_VALIDATION_SHAPES,
         row_multiple=config.data.row_multiple,
     )
-    plan = BatchPlan(*lengths, shapes, seed=0)
+    plan = plan_buckets(*lengths, shapes, seed=0)
     step_fn = jax.jit(functools.partial(eval_step, loss_fn=loss_fn))
 
     def means(params: Any) -> Mapping[str, float]:
