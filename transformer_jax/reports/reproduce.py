@@ -23,6 +23,7 @@ _NO_CONDITIONS = (
     "data.target_language",
     "data.row_multiple",
     "data.max_batch_shapes",
+    "data.packed_length",
     "model.vocab_multiple",
 )
 _OF_SOURCES = tuple(
