@@ -22,9 +22,9 @@ _JOINED = {
     for split in ("train", "validation", "test")
     for side in ("source", "target")
 }
-# Chooses an entry of a table, and ends there.
+# Chooses what is built, and ends there.
 _ABOVE = ("config", "runs", "reports", "visualization", "commands")
-_CHOICES = {"data.source", "model.name", "task.name"}
+_CHOICES = {"data.source", "data.batching", "model.name", "task.name"}
 
 
 @dataclasses.dataclass(frozen=True)
