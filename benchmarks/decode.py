@@ -1,89 +1,124 @@
-"""Time beam search: steps of 128 sentences with 4 hypotheses each.
+"""Time beam search: the package's, CTranslate2's and transformers' `generate`.
 
-python -m benchmarks.decode [--base]
+python -m benchmarks.decode [--model tiny|base] [--beam_size 1]
+    [--output benchmarks/results/NAME.json]
 
-Random weights of multi30k_tiny (or of the base model) with 8000 pieces, 24 tokens for
-each sentence. Prints seconds a step, the median over the turns, and the spread.
+Random weights of equal sizes, 8000 pieces, 128 sentences of 15 pieces and an end mark,
+24 tokens forced for each: with 4 hypotheses a sentence, steps of 512. A step's time is
+a whole batch's, encoder and host included, over 24. `times_ours` is how many times as
+long as ours a contestant takes, turn by turn.
 """
 
 import argparse
-import statistics
-import time
+import dataclasses
+import os
+from collections.abc import Sequence
+from typing import Any
 
-import jax
-import jax.numpy as jnp
-import ml_collections
-import numpy as np
+from benchmarks.hardware import has_accelerator, has_cuda
+from benchmarks.records import add_record_arguments, record
+from benchmarks.sizes import Sizes
+from benchmarks.turns import (
+    Contestant,
+    Result,
+    take_turns,
+    timing_row,
+    without_empty_columns,
+)
+from benchmarks.workloads import MODELS, make_sizes
+from transformer_jax.commands.messages import command
 
-from configs import multi30k_tiny
-from configs.table3 import base
-from transformer_jax.decoding.beam_search import beam_search
-from transformer_jax.decoding.search import SearchSettings
-from transformer_jax.models.parameters import init_params
-from transformer_jax.runs import components
-
-VOCAB_SIZE, SENTENCES, BEAM_SIZE, SOURCE_LENGTH, STEPS = 8_000, 128, 4, 16, 24
+_OURS = "ours"
+_CTRANSLATE2 = "benchmarks.peers.ctranslate2_model:prepare_decoding"
+_MARIAN = "benchmarks.peers.transformers_marian:prepare_decoding"
+_LENGTH = 16  # Source positions, the end mark's included: the translator's first shape.
 
 
 def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Measure and record."""
+    options = _parse()
+    with command("benchmarks.decode"):
+        sizes = make_sizes(
+            options.model,
+            dtype=options.dtype,
+            rows=options.sentences,
+            length=_LENGTH,
+            vocab_size=options.vocab_size,
+            layers=options.layers,
+        )
+        results = take_turns(_contestants(options, sizes), options.turns)
+        work = (
+            f"decoding {options.model}, {options.dtype}, beam {options.beam_size}, "
+            f"{options.sentences} sentences of {options.num_tokens} tokens, "
+            f"V = {options.vocab_size}, median of {options.turns} turns"
+        )
+        rows = make_rows(
+            results, sentences=options.sentences, num_tokens=options.num_tokens
+        )
+        record(options, work, rows, results[0].device)
+
+
+def make_rows(
+    results: Sequence[Result], *, sentences: int, num_tokens: int
+) -> list[dict[str, Any]]:
+    """Return a row for each contestant, the package's first."""
+    rows = []
+    for result in results:
+        row = timing_row(result, results[0])
+        if result.seconds:
+            row["sentences_s"] = sentences / (num_tokens * result.median)
+        for name in ("compile_seconds", "programs", "peak_gib"):
+            row[name] = result.facts.get(name)
+        rows.append(row)
+    return without_empty_columns(rows)
+
+
+def _contestants(options: argparse.Namespace, sizes: Sizes) -> list[Contestant]:
+    arguments = {
+        "sizes": dataclasses.asdict(sizes),
+        "beam_size": options.beam_size,
+        "num_tokens": options.num_tokens,
+    }
+    contestants = [
+        Contestant(_OURS, "benchmarks.workloads:prepare_decoding", arguments, {}, True)
+    ]
+    narrow = "bfloat16" if has_cuda() else "float32"
+    for compute_type in (narrow, f"int8_{narrow}"):
+        contestants.append(
+            Contestant(
+                f"CTranslate2 {compute_type}".replace("int8_float32", "int8"),
+                _CTRANSLATE2,
+                arguments
+                | {
+                    "compute_type": compute_type,
+                    "num_threads": len(os.sched_getaffinity(0)),
+                },
+            )
+        )
+    contestants.append(Contestant("transformers' generate", _MARIAN, arguments))
+    chosen = options.only and {_OURS, *options.only}
+    return [c for c in contestants if not chosen or c.name in chosen]
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--model", choices=MODELS, default="tiny")
+    parser.add_argument(
+        "--dtype",
+        choices=("float32", "bfloat16"),
+        default="bfloat16" if has_accelerator() else "float32",
+    )
+    parser.add_argument("--beam_size", type=int, default=4)
+    parser.add_argument("--sentences", type=int, default=128)
+    parser.add_argument("--num_tokens", type=int, default=24)
+    parser.add_argument("--vocab_size", type=int, default=8_000)
+    parser.add_argument("--layers", type=int, help="of each stack, in place of all")
     parser.add_argument("--turns", type=int, default=7)
-    parser.add_argument("--base", action="store_true")
-    options = parser.parse_args()
-    config = (base if options.base else multi30k_tiny).get_config()
-    config.model.dtype = "float32"
-    seconds = measure(config, options.turns)
-    print(
-        f"{statistics.median(seconds) * 1e3:.1f} ms a step of "
-        f"{SENTENCES * BEAM_SIZE} hypotheses, "
-        f"{min(seconds) * 1e3:.1f} to {max(seconds) * 1e3:.1f}"
-    )
-
-
-def measure(config: ml_collections.ConfigDict, num_turns: int) -> list[float]:
-    """Return seconds a step, once for each turn."""
-    model = components.build_model(config, VOCAB_SIZE, VOCAB_SIZE)
-    variables = {"params": init_params(model, jax.random.key(0))}
-    rng = np.random.default_rng(0)
-    shape = (SENTENCES, SOURCE_LENGTH)
-    tokens = jnp.asarray(rng.integers(4, VOCAB_SIZE, shape), jnp.int32)
-    segments = jnp.ones(shape, jnp.int32)
-    settings = SearchSettings(
-        eos_id=3,
-        bos_id=2,
-        pad_id=0,
-        vocab_size=VOCAB_SIZE,
-        beam_size=BEAM_SIZE,
-        num_best=1,
-        alpha=0.6,
-        length_penalty="gnmt",
-        block_size=32,
-    )
-    memory = model.apply(
-        variables, tokens, source_segments=segments, method=model.encode
-    )
-    cache = model.apply(
-        variables,
-        memory,
-        source_segments=segments,
-        num_hypotheses=BEAM_SIZE,
-        max_length=settings.block_size,
-        method=model.init_cache,
-    )
-    step_fn = jax.tree_util.Partial(
-        lambda variables, tokens, cache: model.apply(
-            variables, tokens, cache, method=model.decode_step
-        ),
-        variables,
-    )
-    limits = np.full(SENTENCES, STEPS, np.int32)
-    seconds = []
-    for _ in range(num_turns + 1):  # The first compiles.
-        start = time.perf_counter()
-        beam_search(step_fn, cache, limits, settings, model.grow_cache)
-        seconds.append((time.perf_counter() - start) / STEPS)
-    return seconds[1:]
+    parser.add_argument("--only", nargs="*", help="these peers, by their rows' names")
+    add_record_arguments(parser)
+    return parser.parse_args()
 
 
 if __name__ == "__main__":
