@@ -1,20 +1,21 @@
-"""Compile the base model's training step for a TPU that is not there, and count.
+"""Compile the training step for a TPU or a GPU that is not there, and count.
 
-python -m benchmarks.compile [--topology v5e:2x4] [--dtype bfloat16]
+python -m benchmarks.compile [--target v5e:2x4 h100] [--model base] [--dtype bfloat16]
+    [--output benchmarks/results/NAME.json]
 
 784 rows of 32 source and 32 target tokens, V = 37 000 padded to 37 120, rows spread
-over all devices. Needs libtpu of JAX's version (the tpu extra) and no TPU. Prints JSON:
-seconds, operations and bytes of one device as XLA counts them, scratch, and the types
-of the products as (factor, factor, result).
+over all devices: eight chips of a v5e, one H100 (h100.txtpb describes it). A TPU needs
+libtpu (the tpu extra), an H100 jax-cuda12-plugin and jax-cuda12-pjrt of JAX's version,
+and neither a device nor a driver. For each target: seconds, scratch, operations and
+bytes of one device as XLA counts them (not for GPUs), kernels and the bytes of their
+operands and results, and the products' types as "factor factor result".
 """
 
 import argparse
-import collections
-import functools
-import json
 import os
-import re
+import pathlib
 import time
+from collections.abc import Sequence
 from typing import Any
 
 # libtpu asks for the machine that it is not on; see before it is loaded.
@@ -28,90 +29,133 @@ os.environ.update(
 )
 
 import jax  # noqa: E402 (the variables above must be set first)
-import jax.numpy as jnp  # noqa: E402
 from jax.experimental import topologies  # noqa: E402
 
-from configs import wmt14_ende_base  # noqa: E402
-from transformer_jax.data.batch import Batch  # noqa: E402
-from transformer_jax.models.parameters import init_params  # noqa: E402
-from transformer_jax.runs import components  # noqa: E402
+from benchmarks.program_text import product_types, read_kernels  # noqa: E402
+from benchmarks.records import add_record_arguments, record  # noqa: E402
+from benchmarks.sizes import Sizes  # noqa: E402
+from benchmarks.workloads import (  # noqa: E402
+    MODELS,
+    build,
+    make_batch,
+    make_sizes,
+    make_state,
+    make_step,
+)
+from transformer_jax.commands.messages import command  # noqa: E402
 from transformer_jax.sharding.mesh import (  # noqa: E402
     batch_sharding,
     make_mesh,
     placed_shapes,
     replicated,
 )
-from transformer_jax.tasks.objective import translation_objective  # noqa: E402
-from transformer_jax.training.state import create_state  # noqa: E402
-from transformer_jax.training.step import train_step  # noqa: E402
 
-ROWS, LENGTH, VOCAB_SIZE, VOCAB_MULTIPLE = 784, 32, 37_000, 128
-_PRODUCT = re.compile(
-    r"dot_general.*: \(tensor<[0-9x]+x(\w+)>, tensor<[0-9x]+x(\w+)>\) -> "
-    r"tensor<[0-9x]+x(\w+)>"
-)
+H100 = "h100"
+_H100_CONFIG = pathlib.Path(__file__).with_name("h100.txtpb")
 
 
 def main() -> None:
-    """Compile and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--topology", default="v5e:2x4")
-    parser.add_argument("--dtype", default="bfloat16")
-    options = parser.parse_args()
-    print(json.dumps(measure(options.topology, options.dtype), indent=2))
+    """Compile for each target and record."""
+    options = _parse()
+    with command("benchmarks.compile"):
+        sizes = make_sizes(
+            options.model,
+            dtype=options.dtype,
+            rows=options.rows,
+            length=options.length,
+            layers=options.layers,
+            vocab_size=options.vocab_size,
+        )
+        work = (
+            f"training {sizes.model}, {sizes.dtype}, compiled for absent devices: a "
+            f"step of {sizes.rows} x {sizes.length} positions, V = {sizes.vocab_width}"
+        )
+        record(options, work, [measure(name, sizes) for name in options.target])
 
 
-def measure(topology: str, dtype: str) -> dict[str, Any]:
-    """Return what XLA says of the step, compiled for one device of a topology."""
-    devices = topologies.get_topology_desc(
-        platform="tpu", topology_name=topology
-    ).devices
-    mesh = make_mesh(devices)
-    config = wmt14_ende_base.get_config()
-    config.model.update(dtype=dtype, vocab_multiple=VOCAB_MULTIPLE)
-    model = components.build_model(config, VOCAB_SIZE, VOCAB_SIZE)
-    optimizer = components.build_optimizer(config)
+def measure(target: str, sizes: Sizes) -> dict[str, Any]:
+    """Return what XLA says of the step on one of the target's devices.
 
+    Args:
+      target: `H100`, or a TPU topology's name such as "v5e:2x4".
+      sizes: of model and batch.
+    """
+    try:
+        mesh = make_mesh(_devices(target))
+    except (RuntimeError, NotImplementedError, ValueError) as error:
+        needed = "jax-cuda12-plugin and -pjrt" if target == H100 else "libtpu"
+        message = str(error).splitlines()[0][:60]
+        return {
+            "target": target,
+            "problem": f"needs {needed} of JAX's version: {message}",
+        }
+    config, model = build(sizes)
     state, rng = placed_shapes(
-        jax.eval_shape(
-            lambda: (
-                create_state(init_params(model, jax.random.key(0)), optimizer),
-                jax.random.key(0),
-            )
-        ),
+        jax.eval_shape(lambda: (make_state(config, model), jax.random.key(0))),
         replicated(mesh),
     )
-    tokens = jax.ShapeDtypeStruct((ROWS, LENGTH), jnp.int32)
-    weights = jax.ShapeDtypeStruct((ROWS, LENGTH), jnp.float32)
-    batch = placed_shapes(Batch(*[tokens] * 7, weights), batch_sharding(mesh))
-    step = jax.jit(
-        functools.partial(
-            train_step,
-            loss_fn=translation_objective(
-                model, label_smoothing=config.training.label_smoothing
-            ),
-            optimizer=optimizer,
-            schedule=components.build_schedule(config, model),
-        ),
+    batch = placed_shapes(make_batch(sizes), batch_sharding(mesh))
+    lowered = jax.jit(
+        make_step(config, model),
         donate_argnums=0,
         out_shardings=(jax.tree.map(lambda leaf: leaf.sharding, state), None),
-    )
-    lowered = step.lower(state, batch, rng)
+    ).lower(state, batch, rng)
     start = time.perf_counter()
     compiled = lowered.compile()
     seconds = time.perf_counter() - start
-    costs = compiled.cost_analysis()
-    products = collections.Counter(_PRODUCT.findall(lowered.as_text()))
+    costs = compiled.cost_analysis() or {}
+    kernels = read_kernels(compiled.as_text())
     return {
-        "topology": topology,
-        "jax": jax.__version__,
-        "dtype": dtype,
+        "target": target,
         "compile_seconds": round(seconds, 1),
-        "operations": costs["flops"],
-        "bytes": costs["bytes accessed"],
         "scratch_gib": compiled.memory_analysis().temp_size_in_bytes / 2**30,
-        "products": {" ".join(types): count for types, count in products.items()},
+        "operations": costs.get("flops"),
+        "bytes": costs.get("bytes accessed"),
+        "kernel_bytes": float(kernels.num_bytes),
+        "kernels": kernels.number,
+        "fusions": kernels.by_kind["fusion"],
+        "custom_calls": kernels.by_kind["custom-call"],
+        "transposing": kernels.num_transposing,
+        **_by_float32(product_types(lowered.as_text())),
     }
+
+
+def _by_float32(products: dict[str, int]) -> dict[str, Any]:
+    """Return how many products there are, with a float32 factor, and all types."""
+    with_float32 = sum(
+        count for types, count in products.items() if "f32" in types.split()[:2]
+    )
+    return {
+        "products": sum(products.values()),
+        "with_float32_factor": with_float32,
+        "types": "; ".join(f"{count} {types}" for types, count in products.items()),
+    }
+
+
+def _devices(target: str) -> Sequence[Any]:
+    if target == H100:
+        return topologies.get_topology_desc(
+            platform="cuda",
+            topology_name="",
+            target_config=_H100_CONFIG.read_text(encoding="utf-8"),
+            topology="1x1x1",
+        ).devices
+    return topologies.get_topology_desc(platform="tpu", topology_name=target).devices
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--target", nargs="+", default=["v5e:2x4", H100])
+    parser.add_argument("--model", choices=MODELS, default="base")
+    parser.add_argument("--dtype", default="bfloat16")
+    parser.add_argument("--rows", type=int, default=784)
+    parser.add_argument("--length", type=int, default=32)
+    parser.add_argument("--vocab_size", type=int)
+    parser.add_argument("--layers", type=int, help="of each stack, in place of all")
+    add_record_arguments(parser)
+    return parser.parse_args()
 
 
 if __name__ == "__main__":
