@@ -37,11 +37,12 @@ test: $(INSTALLED)  ## Run the test suite, without the slow ones.
 test-slow: $(INSTALLED)  ## Run the tests that take longer.
 	$(BIN)/python -m pytest -m slow -n 2 --dist loadfile
 
-docs: $(INSTALLED)  ## Write the reports on the paper's tables into docs/ again.
+docs: $(INSTALLED)  ## Write the reports on the paper's tables and on speed into docs/ again.
 	mkdir -p docs
 	for name in table2 table3 cost accelerators fields; do \
 	  $(BIN)/python -m transformer_jax.reports $$name > docs/$$name.md || exit 1; done
 	$(BIN)/python -m transformer_jax.reports table1 --plot docs/table1.svg > docs/table1.md
+	$(BIN)/python -m benchmarks.report > docs/performance.md
 
 lint: $(INSTALLED)  ## Check style and types.
 	$(BIN)/ruff check .
