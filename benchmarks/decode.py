@@ -47,6 +47,7 @@ def main() -> None:
             layers=options.layers,
         )
         results = take_turns(_contestants(options, sizes), options.turns)
+        results[0].require()
         work = (
             f"decoding {options.model}, {options.dtype}, beam {options.beam_size}, "
             f"{options.sentences} sentences of {options.num_tokens} tokens, "
@@ -96,8 +97,9 @@ def _contestants(options: argparse.Namespace, sizes: Sizes) -> list[Contestant]:
             )
         )
     contestants.append(Contestant("transformers' generate", _MARIAN, arguments))
-    chosen = options.only and {_OURS, *options.only}
-    return [c for c in contestants if not chosen or c.name in chosen]
+    if options.only is None:
+        return contestants
+    return [c for c in contestants if c.name in {_OURS, *options.only}]
 
 
 def _parse() -> argparse.Namespace:

@@ -49,6 +49,7 @@ def main() -> None:
         results = take_turns(
             contestants, options.turns, prepare_seconds=options.prepare_seconds
         )
+        results[0].require()
         rows = make_rows(results, None if options.only_loss else sizes)
         record(options, _describe(options, sizes), rows, results[0].device)
 
@@ -138,8 +139,10 @@ def _contestants(options: argparse.Namespace, sizes: Sizes) -> list[Contestant]:
             "repetitions": 20,
         }
         contestants.append(Contestant(PRODUCT, f"{_PACKAGE}:prepare_product", product))
-    chosen = options.only and {_OURS, PRODUCT, *options.only}
-    return [c for c in contestants if not chosen or c.name in chosen]
+    if options.only is None:
+        return contestants
+    chosen = {_OURS, PRODUCT, *options.only}
+    return [c for c in contestants if c.name in chosen]
 
 
 def _sizes(options: argparse.Namespace) -> Sizes:

@@ -21,6 +21,8 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from transformer_jax.errors import UserError
+
 NOT_INSTALLED = "not installed: pip install '.[benchmarks]'"
 # Shared settings that would favour one side, or spare it compiling.
 _REMOVED = ("GLIBC_TUNABLES", "JAX_COMPILATION_CACHE_DIR")
@@ -83,6 +85,11 @@ class Result:
         """Kind and memory of the device that it used, as far as it said."""
         names = ("device_kind", "device_memory_gib")
         return {name: self.facts[name] for name in names if self.facts.get(name)}
+
+    def require(self) -> None:
+        """Raise a `UserError` if there was a problem: without it nothing compares."""
+        if self.problem is not None:
+            raise UserError(f"{self.name}: {self.problem}")
 
     def times_as_long(self, other: "Result") -> dict[str, float]:
         """Return how many times as long as `other` a unit takes, turn by turn.

@@ -1,3 +1,5 @@
+import pytest
+
 from benchmarks.turns import (
     NOT_INSTALLED,
     Contestant,
@@ -6,6 +8,7 @@ from benchmarks.turns import (
     timing_row,
     without_empty_columns,
 )
+from transformer_jax.errors import UserError
 
 HERE = "tests.benchmarks.contestants"
 
@@ -29,6 +32,9 @@ def test_each_takes_its_turns_and_a_problem_costs_its_own_row_alone():
     assert missing.problem == f"{NOT_INSTALLED} (no_such_package)"
     assert failing.problem == "ValueError: cannot be prepared"
     assert dying.problem == "ended with code 1: gone"
+    ours.require()
+    with pytest.raises(UserError, match="failing: ValueError: cannot be prepared"):
+        failing.require()
     assert [missing.seconds, failing.seconds, dying.seconds] == [[]] * 3
 
 
