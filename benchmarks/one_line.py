@@ -14,6 +14,7 @@ import contextlib
 import importlib.util
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -38,6 +39,7 @@ def main() -> None:
         run, cache = folder / "run", folder / "compiled"
         if not (run / "config.json").is_file():
             _make_run(options.model, run)
+        shutil.rmtree(cache, ignore_errors=True)  # The first time is to compile.
         ours = [sys.executable, "-m", "transformer_jax.translate", "--beam_size=4"]
         ours += ["--workdir", str(run)]
         environment = {"JAX_COMPILATION_CACHE_DIR": str(cache)}

@@ -34,7 +34,12 @@ _PACKAGES = (
 )
 # Where something lies on this machine is nobody's business.
 _LEFT_OUT = {"--output": None, "--note": None}
-_PLACES = {"--flax_examples": "PATH", "--workdir": "RUN", "--data": "DIR"}
+_PLACES = {
+    "--flax_examples": "PATH",
+    "--workdir": "RUN",
+    "--data": "DIR",
+    "--keep": "DIR",
+}
 
 
 def add_record_arguments(parser: argparse.ArgumentParser) -> None:

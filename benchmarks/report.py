@@ -218,6 +218,7 @@ def _target(target: Target, records: Mapping[str, Mapping[str, Any]]) -> dict[st
         try:
             measured = target.read(_by_name(record["rows"]))
             command = record["command"]
+            measured += "; see its note" if record["note"] else ""
         except (KeyError, TypeError):  # The peer was missing, or the chip unknown.
             measured = "not measured"
     return {

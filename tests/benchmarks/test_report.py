@@ -23,12 +23,16 @@ def test_every_target_is_there_and_what_no_device_measured_says_so(tmp_path):
 def test_a_measured_target_shows_its_figure_and_its_command(tmp_path):
     source = next(RESULTS.glob("*.json"))
     content = json.loads(source.read_text())
+    content["note"] = ""
     content["command"] = "python -m benchmarks.train --turns 9"
     peer = {"contestant": "PyTorch eager", "times_ours": 1.234}
     content["rows"] = [peer | {"times_low": 1.0, "times_high": 2.0}]
     (tmp_path / "train_tiny_cpu.json").write_text(json.dumps(content))
     page = make_page(tmp_path)
     assert "| 1.23 (1.00 to 2.00) | `python -m benchmarks.train --turns 9` |" in page
+    content["note"] = "Preliminary."
+    (tmp_path / "train_tiny_cpu.json").write_text(json.dumps(content))
+    assert "| 1.23 (1.00 to 2.00); see its note | " in make_page(tmp_path)
     content["rows"] = [{"contestant": "PyTorch eager", "problem": "not installed"}]
     (tmp_path / "train_tiny_cpu.json").write_text(json.dumps(content))
     start = "| 1.6 without the user setting anything | not measured | "
