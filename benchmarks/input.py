@@ -21,7 +21,7 @@ import pathlib
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -31,11 +31,11 @@ from benchmarks.turns import NOT_INSTALLED, Result, timing_row, without_empty_co
 from transformer_jax.commands.messages import command
 from transformer_jax.config import default
 from transformer_jax.data.batch import assemble
-from transformer_jax.data.batch_plan import BatchPlan
-from transformer_jax.data.batch_shapes import choose_shapes
+from transformer_jax.data.batch_plan import Batching, BatchPlan
 from transformer_jax.data.pipeline import make_batches
 from transformer_jax.data.token_cache import TokenCache, build_token_cache
 from transformer_jax.data.tokenizer import SpecialIds
+from transformer_jax.runs.corpus import plan_training
 
 _VOCAB_SIZE = 37_000
 _BATCHES_A_TURN = 200
@@ -45,22 +45,24 @@ def main() -> None:
     """Measure and record."""
     options = _parse()
     with command("benchmarks.input"), tempfile.TemporaryDirectory() as folder:
-        data = default.get_config().data
+        config = default.get_config()
+        data = config.data
         lengths = draw_lengths(options.pairs, data.max_length)
         cache = _write_cache(lengths, pathlib.Path(folder), data.max_length)
-        start = time.perf_counter()
-        shapes = choose_shapes(
-            *cache.lengths,
-            tokens_per_batch=data.tokens_per_batch,
-            max_batch_shapes=data.max_batch_shapes,
-            row_multiple=data.row_multiple,
-        )
-        plan = BatchPlan(*cache.lengths, shapes, seed=0)
-        plan.batch(0)
-        plan_seconds = time.perf_counter() - start
+        plans, plan_seconds = {}, {}
+        for batching in get_args(Batching):
+            config.data.batching = batching
+            start = time.perf_counter()
+            plans[batching] = plan_training(config, *cache.lengths)
+            plans[batching].batch(0)
+            plan_seconds[batching] = time.perf_counter() - start
         exact = exact_batches(cache.lengths, data.tokens_per_batch)
-        ours, theirs = Result("ours"), Result("PyTorch, exact shapes")
-        takers = [(ours, _our_turns(cache, plan, data.num_threads))]
+        results = {name: Result(f"ours, {name}") for name in plans}
+        ours, theirs = results["buckets"], Result("PyTorch, exact shapes")
+        takers = [
+            (result, _our_turns(cache, plans[name], data.num_threads))
+            for name, result in results.items()
+        ]
         try:
             takers.append((theirs, _torch_turns(cache, exact, data.num_threads)))
         except ModuleNotFoundError as error:
@@ -72,10 +74,18 @@ def main() -> None:
                 counts[result.name] = next(turns)
                 result.seconds.append((time.perf_counter() - start) / _BATCHES_A_TURN)
         rows = []
-        for result, share, num_shapes in (
-            (ours, plan.real_token_share(), len(plan.shapes)),
-            (theirs, exact_share(cache.lengths, exact), _num_shapes(cache, exact)),
-        ):
+        shares = [
+            (
+                results[name],
+                plan.real_token_share(),
+                len(plan.shapes),
+                plan_seconds[name],
+            )
+            for name, plan in plans.items()
+        ]
+        of_exact = exact_share(cache.lengths, exact), _num_shapes(cache, exact)
+        shares.append((theirs, *of_exact, None))
+        for result, share, num_shapes, seconds_to_plan in shares:
             row = timing_row(result, ours)
             if result.seconds:
                 pairs, tokens = counts[result.name]
@@ -85,7 +95,7 @@ def main() -> None:
                 "real_source": share[0],
                 "real_target": share[1],
                 "shapes": num_shapes,
-                "plan_seconds": plan_seconds if result is ours else None,
+                "plan_seconds": seconds_to_plan,
             }
             rows.append(row)
         means = lengths.mean(axis=1)

@@ -71,13 +71,13 @@ def _full_speed(rows: Rows) -> str:
 
 
 def _bytes(rows: Rows) -> str:
-    return f"{rows['v5e:2x4']['bytes']:.2e}".replace("e+", "e")
+    return f"{rows['v5e:2x4, layer by layer']['bytes']:.2e}".replace("e+", "e")
 
 
 def _real_share(rows: Rows) -> str:
     ours, theirs = (
         f"{row['real_source']:.2f} / {row['real_target']:.2f}"
-        for row in (rows["ours"], rows["PyTorch, exact shapes"])
+        for row in (rows["ours, packed"], rows["PyTorch, exact shapes"])
     )
     return f"{ours} (peer: {theirs})"
 

@@ -123,6 +123,16 @@ def _contestants(options: argparse.Namespace, sizes: Sizes) -> list[Contestant]:
             arguments | {"is_compiled": True},
         ),
     ]
+    if not options.only_loss and has_accelerator():
+        by_layer = ours | {"is_stacked": False}
+        contestants.append(
+            Contestant(
+                "ours, layer by layer",
+                f"{_PACKAGE}:{prepare}",
+                by_layer,
+                is_program=True,
+            )
+        )
     if options.flax_examples:
         example = arguments | {"examples": options.flax_examples}
         contestants.append(

@@ -17,6 +17,7 @@ from configs import multi30k_tiny, wmt14_ende_base, wmt14_ende_big
 from transformer_jax.data.batch import Batch
 from transformer_jax.decoding.translator import Translator
 from transformer_jax.models.interface import TranslationModel
+from transformer_jax.models.layer_scan import stack_layers
 from transformer_jax.models.parameters import init_params
 from transformer_jax.runs import components
 from transformer_jax.tasks.objective import translation_objective
@@ -101,9 +102,13 @@ def make_step(config: ml_collections.ConfigDict, model: TranslationModel) -> Any
     )
 
 
-def make_state(config: ml_collections.ConfigDict, model: TranslationModel) -> Any:
-    """Return the state that training begins with."""
+def make_state(
+    config: ml_collections.ConfigDict, model: TranslationModel, is_stacked: bool
+) -> Any:
+    """Return the state that training begins with, its layers stacked or not."""
     params = init_params(model, jax.random.key(0))
+    if is_stacked:
+        params = stack_layers(params, model.layer_stacks)
     return create_state(params, components.build_optimizer(config))
 
 
@@ -159,11 +164,21 @@ def prepare_training(
     sizes: Mapping[str, Any],
     steps: int,
     model_changes: Mapping[str, Any] | None = None,
+    is_stacked: bool | None = None,
 ) -> Prepared:
-    """Be ready to train: a turn is `steps` steps."""
+    """Be ready to train: a turn is `steps` steps.
+
+    Args:
+      sizes: of model and batch.
+      steps: of a turn.
+      model_changes: to the model's fields.
+      is_stacked: whether the layers are one program; None: as a run has them.
+    """
+    if is_stacked is None:
+        is_stacked = jax.default_backend() != "cpu"
     of = Sizes(**sizes)
     config, model = build(of, model_changes)
-    state, rng = make_state(config, model), jax.random.key(1)
+    state, rng = make_state(config, model, is_stacked), jax.random.key(1)
     batch = jax.device_put(make_batch(of))
     log = CompileLog()
     step = jax.jit(make_step(config, model), donate_argnums=0)

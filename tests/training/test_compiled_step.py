@@ -55,6 +55,20 @@ def test_every_shape_is_compiled_once_whether_it_was_named_or_not(mesh):
     assert sorted(traced) == [(2, 3), (2, 7), (4, 5)]
 
 
+def test_steps_count_how_long_they_wait_for_their_programs(mesh):
+    step, _ = make_counted_step()
+    state, rng = jax.device_put((jnp.zeros(()), jax.random.key(0)), replicated(mesh))
+    batch = put(mesh, 2, 3)
+    with compiling(step, mesh, state, [batch], rng) as compiled:
+        assert compiled.waited_seconds == 0.0
+        state, _ = compiled(state, batch, rng)
+        waited = compiled.waited_seconds
+        assert waited > 0.0
+        compiled(state, batch, rng)
+        # A program that is there is handed over at once.
+        assert compiled.waited_seconds - waited < waited
+
+
 def test_a_failure_to_compile_is_raised_by_the_step_that_needs_the_program(mesh):
     def step(state, batch, rng):
         if batch["x"].shape[1] == 3:

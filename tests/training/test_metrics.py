@@ -44,6 +44,12 @@ def test_a_mean_over_no_token_is_not_a_number_and_a_huge_perplexity_is_infinite(
     assert report_means({"nll": Ratio(3e4, 3.0)}, 1.0)["perplexity"] == math.inf
 
 
+def test_speeds_leave_out_what_was_waited_for_the_compiler():
+    means = report_means(SUMS, seconds=12.0, waited_seconds=10.0)
+    assert means["target_tokens_per_second"] == 1.5
+    assert (means["seconds"], means["compile_wait_seconds"]) == (12.0, 10.0)
+
+
 def test_a_window_sums_its_steps_and_starts_anew():
     window = MetricWindow()
     for loss in (1.0, 2.0, 4.0):

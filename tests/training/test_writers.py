@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from transformer_jax.training import writers
 from transformer_jax.training.writers import (
     JsonLinesWriter,
     MetricWriter,
@@ -83,6 +84,16 @@ def test_off_a_terminal_progress_is_a_line_now_and_then():
     assert "validation/bleu 31.25" in scored
     assert last.startswith("step 100/100")
     assert last.endswith("0:00:00 left")
+
+
+def test_waiting_for_a_compiler_is_no_measure_of_the_time_left(monkeypatch):
+    clock = iter([0.0, 120.0])
+    monkeypatch.setattr(writers.time, "monotonic", lambda: next(clock))
+    stream = io.StringIO()
+    writer = begun(ProgressWriter(stream))
+    # Ten of a hundred steps in two minutes, of which the compiler took 110 s.
+    writer.write(10, TRAINING | {"train/compile_wait_seconds": 110.0})
+    assert stream.getvalue().endswith("0:01:30 left\n")
 
 
 def test_on_a_terminal_progress_is_a_bar():

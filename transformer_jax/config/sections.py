@@ -5,8 +5,8 @@ declared by the chosen model, task and sources themselves.
 """
 
 import dataclasses
-from typing import Literal
 
+from transformer_jax.data.batch_plan import Batching
 from transformer_jax.data.sources import SOURCES
 from transformer_jax.data.tokenizer import NORMALIZERS
 from transformer_jax.decoding.search import LengthPenalty
@@ -77,7 +77,7 @@ class DataSection:
         "pieces on each side of a batch, padding included (Section 5.1)",
         least=1,
     )
-    batching: Literal["buckets", "packed"] = fixed(
+    batching: Batching = fixed(
         "buckets",
         "buckets: pairs of like length share a batch, one a row (paper); packed: "
         "several pairs in a row, so that hardly any position is left empty",

@@ -8,11 +8,15 @@ epoch, lengths and settings; `bucketed_plan.py` and `packed_plan.py` are two of 
 import dataclasses
 import threading
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
 
 from transformer_jax.data.batch_shapes import BatchShape
 from transformer_jax.text_table import text_table
+
+# `config.data.batching`: which plan.
+Batching = Literal["buckets", "packed"]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -63,7 +63,7 @@ def prepare_corpus(
     directory.check_data(fingerprints | {"tokenizer": tokenizer.fingerprint})
     keep_text(directory, sources, task.sides)
     train = _tokenise(config.data, "train", sources["train"], tokenizers, tokens)
-    plan = _plan_training(config, *task.plan_lengths(train.lengths))
+    plan = plan_training(config, *task.plan_lengths(train.lengths))
     _LOGGER.info("%s", plan.describe())
     validation = _tokenise(
         config.data, "validation", sources["validation"], tokenizers, tokens
@@ -96,7 +96,7 @@ def _tokenise(
         )
 
 
-def _plan_training(
+def plan_training(
     config: ml_collections.ConfigDict,
     source_lengths: np.ndarray,
     target_lengths: np.ndarray,

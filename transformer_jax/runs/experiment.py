@@ -188,6 +188,7 @@ def _train(
                     schedule,
                     lambda state: evaluate(unstack(state).evaluated_params),
                     as_saved=unstack,
+                    waited_seconds=lambda: compiled_step.waited_seconds,
                 ),
                 store=store,
                 writers=writers,

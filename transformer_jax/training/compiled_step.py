@@ -5,7 +5,7 @@ import contextlib
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
@@ -22,6 +22,9 @@ class CompiledStep:
 
     Shapes that were not named are compiled when they come, as by `jax.jit` alone; the
     programs are the same.
+
+    Attributes:
+      waited_seconds: how long steps have waited for their programs.
     """
 
     def __init__(
@@ -41,6 +44,7 @@ class CompiledStep:
           rng: likewise.
           executor: whose threads compile.
         """
+        self.waited_seconds = 0.0
         self._step = step
         self._started = time.monotonic()
         self._programs: dict[_Shapes, concurrent.futures.Future[Any]] = {}
@@ -55,7 +59,9 @@ class CompiledStep:
         shapes = _shapes(batch)
         if shapes not in self._programs:
             return self._step(state, batch, rng)
+        asked = time.monotonic()
         program = self._programs[shapes].result()
+        self.waited_seconds += time.monotonic() - asked
         if self._waiting:
             self._report()
         return program(state, batch, rng)
@@ -66,16 +72,18 @@ class CompiledStep:
         seconds = time.monotonic() - self._started
         if not self._waiting and seconds >= _SECONDS_TO_SAY:
             _LOGGER.info(
-                "The step is compiled for %d shapes of batches, %.0f s after the start",
+                "The step is compiled for all %d shapes of batches, %.0f s after the "
+                "start; steps waited %.0f s for it",
                 len(self._programs),
                 seconds,
+                self.waited_seconds,
             )
 
 
 @contextlib.contextmanager
 def compiling_ahead(
     step: Any, state: Any, batches: Sequence[Any], rng: Any
-) -> Iterator[Callable[[Any, Any, Any], Any]]:
+) -> Iterator[CompiledStep]:
     """Compile `step` for these batches beside the body; see `CompiledStep`.
 
     XLA compiles outside Python's lock, so there is a thread for each processor but one,

@@ -84,6 +84,7 @@ class Procedure:
       learning_rate: what `train_step` uses, to report it.
       evaluate: scores a state on the validation set; None never does.
       as_saved: turns a state into the form that it is saved in.
+      waited_seconds: how long steps have waited so far for XLA to compile them.
     """
 
     train_step: TrainStep
@@ -91,6 +92,7 @@ class Procedure:
     learning_rate: Schedule
     evaluate: Evaluate | None
     as_saved: Callable[[TrainState], TrainState] = lambda state: state
+    waited_seconds: Callable[[], float] = lambda: 0.0
 
 
 def train(
@@ -134,6 +136,7 @@ def train(
     with MetricWriters(writers) as writer, _termination_request() as is_asked_to_stop:
         writer.begin(step, settings.num_steps)
         window_start = last_save = time.monotonic()
+        waited = 0.0
         while stop is None:
             batch = next(batches, None)
             if batch is None:
@@ -159,7 +162,9 @@ def train(
                 window_sums = window.report()
                 _check_skips(window.longest_skips, step, settings.max_skips)
                 seconds = time.monotonic() - window_start
-                values = _named("train", report_means(window_sums, seconds))
+                before, waited = waited, procedure.waited_seconds()
+                means = report_means(window_sums, seconds, waited - before)
+                values = _named("train", means)
                 values["train/learning_rate"] = float(procedure.learning_rate(step - 1))
 
             score = None

@@ -7,6 +7,9 @@ import jax.numpy as jnp
 
 from transformer_jax.evaluation.means import MetricSums, divide
 
+# Name of the seconds that steps of a report waited for XLA; not there if they did not.
+WAITED = "compile_wait_seconds"
+
 
 class MetricWindow:
     """Sums over the steps since the last report, added up on the device.
@@ -45,22 +48,28 @@ def _add_step(
     return jax.tree.map(jnp.add, total, sums), (current, longest)
 
 
-def report_means(sums: MetricSums, seconds: float) -> dict[str, float]:
+def report_means(
+    sums: MetricSums, seconds: float, waited_seconds: float = 0.0
+) -> dict[str, float]:
     """Turn the sums of some steps into a report.
 
     Args:
       sums: as the objective and the train step name them.
       seconds: how long these steps took.
+      waited_seconds: how much of it they waited for XLA to compile them.
 
     Returns:
       Means and counts as `divide` gives them; for each count of tokens that the
-      objective names also so many a second; and seconds. Counts and seconds are there
-      so that reports can be added up.
+      objective names also so many a second, waiting left out; and seconds. Counts and
+      seconds are there so that reports can be added up.
     """
-    values = divide(sums)
+    values, busy_seconds = divide(sums), seconds - waited_seconds
     speeds = {
-        f"{name}_per_second": values[name] / seconds if seconds else float("nan")
+        f"{name}_per_second": values[name] / busy_seconds
+        if busy_seconds
+        else float("nan")
         for name in values
         if name.endswith("tokens")
     }
-    return values | speeds | {"seconds": seconds}
+    waited = {WAITED: waited_seconds} if waited_seconds else {}
+    return values | speeds | {"seconds": seconds} | waited

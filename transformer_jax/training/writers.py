@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
 from transformer_jax.files import write_atomically
+from transformer_jax.training.metrics import WAITED
 from transformer_jax.training.metrics_file import read_rows
 
 _PER_SECOND = "_per_second"
@@ -135,6 +136,7 @@ class ProgressWriter(MetricWriter):
         self._num_steps = num_steps
         self._start_step = start_step
         self._start = time.monotonic()
+        self._waited = 0.0
         self._last_line = -math.inf
         if self._stream.isatty():
             self._bar = tqdm(
@@ -143,6 +145,8 @@ class ProgressWriter(MetricWriter):
                 unit="step",
                 file=self._stream,
                 dynamic_ncols=True,
+                bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]",
+                postfix="XLA compiles the first step",
             )
 
     def advance(self, step: int) -> None:
@@ -150,21 +154,24 @@ class ProgressWriter(MetricWriter):
             self._bar.update(step - self._bar.n)
 
     def write(self, step: int, values: Mapping[str, float]) -> None:
-        text = _summary(values)
+        text, now = _summary(values), time.monotonic()
+        self._waited += values.get(f"train/{WAITED}", 0.0)
+        left = _time_left(
+            step,
+            self._start_step,
+            self._num_steps,
+            now - self._start - self._waited,
+        )
         scores = {k: v for k, v in values.items() if not k.startswith("train/")}
         if self._bar is not None:
             if text:
-                self._bar.set_postfix_str(text)
+                self._bar.set_postfix_str("  ".join(filter(None, [text, left])))
             if scores:
                 self._bar.write(f"step {step}: {_scores(scores)}", file=self._stream)
             return
-        now = time.monotonic()
         is_due = now - self._last_line >= self._seconds_between_lines
         if scores or is_due or step == self._num_steps:
             self._last_line = now
-            left = _time_left(
-                step, self._start_step, self._num_steps, now - self._start
-            )
             parts = [f"step {step}/{self._num_steps}", text, _scores(scores), left]
             print("  ".join(filter(None, parts)), file=self._stream, flush=True)
 
