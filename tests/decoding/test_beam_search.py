@@ -289,26 +289,30 @@ def test_blocks_of_any_size_give_the_same_result():
 
 @pytest.mark.parametrize("search", [beam_search, greedy_search])
 def test_sentences_that_are_done_are_left_behind(search):
-    """Sixteen rows, of which 3, then 1 go on: rows 16, 4 and 1 are compiled."""
+    """Of 64 rows 24 go on after 3 tokens and 4 after 6, in the middle of a block."""
     model, rows = RandomModel(seed=29, eos_bias=-30.0), []
 
     def step(tokens, cache):
         rows.append(tokens.shape[0])
         return model(tokens, cache)
 
-    limits = np.array([3, 3, 9, 2, 1, 0, 13, 3, 3, 3, 6, 3, 3, 3, 3, 3])
+    limits = np.array([3, 2, 6, 1, 6, 3, 0, 6] * 7 + [3, 3, 9, 13, 9, 3, 3, 11])
     beam = 1 if search is greedy_search else 3
-    cache = model.cache(beam, range(16))
+    cache = model.cache(beam, range(64))
     parts = search(
-        step, cache, limits, settings(beam_size=beam, block_size=3), no_growth
+        step, cache, limits, settings(beam_size=beam, block_size=8), no_growth
     )
-    assert set(rows) == {16, 4, 1}
+    assert set(rows) == {64, 32, 16}
+    # Of eight rows none leaves early.
     chosen = settings(beam_size=beam, block_size=13)
-    whole = search(model, cache, limits, chosen, no_growth)
+    for first in range(0, 64, 8):
+        cache = model.cache(beam, range(first, first + 8))
+        whole = search(model, cache, limits[first : first + 8], chosen, no_growth)
+        for row in range(8):
+            assert outputs(parts, first + row) == outputs(whole, row)
+        scores = parts.scores[first : first + 8]
+        np.testing.assert_allclose(scores, whole.scores, atol=1e-5)
     assert parts.lengths[:, 0].tolist() == limits.tolist()
-    for row in range(16):
-        assert outputs(parts, row) == outputs(whole, row)
-    np.testing.assert_allclose(parts.scores, whole.scores, atol=1e-5)
 
 
 def test_padding_begin_and_spare_rows_are_never_predicted():

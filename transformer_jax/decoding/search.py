@@ -21,6 +21,9 @@ LengthPenalty = Literal["gnmt", "length"]
 # limit leaves nothing else: low, yet finite, so that the hypothesis is not lost.
 _EXCLUDED_END = -1e9
 
+# Fewer rows are not made, for the sake of fewer programs.
+_FEWEST_ROWS = 16
+
 
 @dataclasses.dataclass(frozen=True)
 class SearchSettings:
@@ -244,55 +247,100 @@ def search(
 ) -> SearchResult:
     """Run `advance` until every sentence is done, in jitted blocks of steps.
 
-    Between two blocks the cache grows by `settings.block_size`, and once three quarters
-    of the rows are done the others go on without them: few shapes, each compiled once
-    for a step function and settings. To give a step function new parameters without a
-    new compilation, pass `jax.tree_util.Partial(function, params)`, always the same
-    function.
+    A block ends when half of its rows are done, and the others go on without them, or
+    when the cache is full, which then grows by `settings.block_size`: few shapes, each
+    compiled once for a step function and settings. To give a step function new
+    parameters without a new compilation, pass `jax.tree_util.Partial(function,
+    params)`, always the same function.
 
     Args:
       advance: one step of greedy or beam search.
       step_fn: the model.
       cache: made for `settings.block_size` tokens, with no token in it.
       max_lengths: [batch] int32, tokens allowed in each sentence's hypotheses, the end
-        mark included; 0 makes a row a filler.
+        mark included; 0 makes a row a filler. Where an array on several devices lies,
+        there lie the rows of everything.
       settings: of the search.
       grow_cache_fn: (cache, max_length) -> the cache with room for max_length tokens.
     """
     if not isinstance(step_fn, jax.tree_util.Partial):
         step_fn = jax.tree_util.Partial(step_fn)
     max_lengths = jnp.asarray(max_lengths, jnp.int32)
-    state = _start(cache, max_lengths, settings=settings)
+    placement = max_lengths.sharding
+    num_devices = len(placement.device_set)
+    state = _start(cache, max_lengths, settings=settings, placement=placement)
     rows = np.arange(len(max_lengths))
     found = []
     while True:
         state, is_open = _run_block(
-            step_fn, state, max_lengths, advance=advance, settings=settings
+            step_fn,
+            state,
+            max_lengths,
+            _fewer_rows(len(rows), num_devices),
+            advance=advance,
+            settings=settings,
         )
         is_open = np.asarray(is_open)
-        fewer = len(rows) // 4
-        if 0 < is_open.sum() <= fewer:
+        num_rows = _rows_for(int(is_open.sum()), len(rows), num_devices)
+        if num_rows < len(rows):
             found.append((rows, jax.device_get(state.finished)))
+            if num_rows == 0:
+                return _collect(found, settings)
             # The open rows, and as many that are done as the fixed size has room for.
-            chosen = np.argsort(~is_open, kind="stable")[:fewer]
-            state, max_lengths = _take_rows(state, max_lengths, chosen)
+            chosen = np.argsort(~is_open, kind="stable")[:num_rows]
+            state, max_lengths = _take_rows(
+                state, max_lengths, chosen, placement=placement
+            )
             rows = rows[chosen]
-        if not is_open.any():
-            found.append((rows, jax.device_get(state.finished)))
-            return _collect(found, settings)
-        length = state.tokens.shape[-1] + settings.block_size
-        state = _grow(state, length, grow_cache_fn, settings.pad_id)
+        max_length = state.tokens.shape[-1]
+        if state.step == max_length:
+            max_length += settings.block_size
+            state = _grow(state, max_length, grow_cache_fn, settings.pad_id)
 
 
-@functools.partial(jax.jit, static_argnames="settings")
+def _fewer_rows(num_rows: int, num_devices: int) -> int:
+    """Return half of the rows, which devices can share; 0 if so few are not worth it.
+
+    A step's time is proportional to its rows down to a few, on CPUs at least.
+    """
+    half = num_rows // 2
+    half -= half % num_devices
+    return half if half >= _FEWEST_ROWS else 0
+
+
+def _rows_for(num_open: int, num_rows: int, num_devices: int) -> int:
+    """Return the least of the fixed sizes up to `num_rows` that holds the open rows."""
+    while (fewer := _fewer_rows(num_rows, num_devices)) >= num_open > 0:
+        num_rows = fewer
+    return num_rows if num_open else 0
+
+
+def split_rows(cache: Any, placement: jax.sharding.Sharding) -> Any:
+    """Split a cache's rows over devices as `placement` says, within a jitted function.
+
+    Each device searches for its own rows; what is left to the compiler, such as where
+    the zeros of an empty cache lie, may end up whole on all devices.
+    """
+    return dataclasses.replace(
+        cache,
+        sentence=jax.lax.with_sharding_constraint(cache.sentence, placement),
+        hypothesis=jax.lax.with_sharding_constraint(cache.hypothesis, placement),
+    )
+
+
+@functools.partial(jax.jit, static_argnames=("settings", "placement"))
 def _start(
-    cache: Any, max_lengths: jax.Array, *, settings: SearchSettings
+    cache: Any,
+    max_lengths: jax.Array,
+    *,
+    settings: SearchSettings,
+    placement: jax.sharding.Sharding,
 ) -> SearchState:
     """Open one hypothesis for each sentence; its equals would only be duplicates."""
     batch, beam, length = len(max_lengths), settings.beam_size, settings.block_size
     is_first = (jnp.arange(beam) == 0)[None, :]
     none = jnp.full((batch, settings.num_best), -jnp.inf, jnp.float32)
-    return SearchState(
+    state = SearchState(
         cache=cache,
         step=jnp.zeros((), jnp.int32),
         tokens=jnp.full((batch, beam, length), settings.pad_id, jnp.int32),
@@ -304,6 +352,7 @@ def _start(
             lengths=jnp.zeros(none.shape, jnp.int32),
         ),
     )
+    return _split_rows(state, placement)
 
 
 @functools.partial(jax.jit, static_argnames=("advance", "settings"))
@@ -311,11 +360,12 @@ def _run_block(
     step_fn: StepFn,
     state: SearchState,
     max_lengths: jax.Array,
+    fewer_rows: int,
     *,
     advance: AdvanceFn,
     settings: SearchSettings,
 ) -> tuple[SearchState, jax.Array]:
-    """Advance to the end of the token buffer or until no sentence is open.
+    """Advance to the end of the token buffer or until few sentences are open.
 
     Returns:
       The state, and [batch] boolean: which sentences are open.
@@ -325,7 +375,9 @@ def _run_block(
         return jnp.any(state.log_probs > -jnp.inf, axis=1)
 
     state = jax.lax.while_loop(
-        lambda state: (state.step < state.tokens.shape[-1]) & jnp.any(is_open(state)),
+        lambda state: (
+            (state.step < state.tokens.shape[-1]) & (is_open(state).sum() > fewer_rows)
+        ),
         lambda state: advance(step_fn, state, max_lengths, settings),
         state,
     )
@@ -350,9 +402,13 @@ def _grow(
     )
 
 
-@jax.jit
+@functools.partial(jax.jit, static_argnames="placement")
 def _take_rows(
-    state: SearchState, max_lengths: jax.Array, rows: jax.Array
+    state: SearchState,
+    max_lengths: jax.Array,
+    rows: jax.Array,
+    *,
+    placement: jax.sharding.Sharding,
 ) -> tuple[SearchState, jax.Array]:
     """Keep some of the sentences."""
 
@@ -371,7 +427,25 @@ def _take_rows(
         log_probs=take(state.log_probs),
         finished=take(state.finished),
     )
-    return state, max_lengths[rows]
+    return (
+        _split_rows(state, placement),
+        jax.lax.with_sharding_constraint(max_lengths[rows], placement),
+    )
+
+
+def _split_rows(state: SearchState, placement: jax.sharding.Sharding) -> SearchState:
+    """Do `split_rows` for all of a state."""
+
+    def split(tree: Any) -> Any:
+        return jax.lax.with_sharding_constraint(tree, placement)
+
+    return SearchState(
+        cache=split_rows(state.cache, placement),
+        step=state.step,
+        tokens=split(state.tokens),
+        log_probs=split(state.log_probs),
+        finished=split(state.finished),
+    )
 
 
 def _collect(
