@@ -21,14 +21,13 @@ from transformer_jax.decoding.search import (
     SearchSettings,
     SearchState,
     StepFn,
+    best_next_tokens,
     can_still_win,
     close_diverged,
     end_hypotheses,
     last_tokens,
-    mask_logits,
     search,
 )
-from transformer_jax.decoding.top_k import top_k
 
 
 def beam_search(
@@ -115,14 +114,12 @@ def _best_continuations(
       log_probs, parents (which hypothesis it continues), tokens: each [batch, beam],
       best first; a slot without a continuation has log-probability -inf.
     """
-    batch, beam, width = logits.shape
-    logits, log_sums = mask_logits(logits, is_last, settings)
-    values, tokens = top_k(logits, min(beam, width))  # [batch, beam, few]
-    candidates = log_probs[:, :, None] + (values - log_sums[:, :, None])
-    candidates = close_diverged(candidates).reshape(batch, -1)
-    best, chosen = jax.lax.top_k(candidates, beam)
+    batch, beam, _ = logits.shape
+    next_log_probs, tokens = best_next_tokens(logits, is_last, beam, settings)
+    candidates = close_diverged(log_probs[:, :, None] + next_log_probs)
+    best, chosen = jax.lax.top_k(candidates.reshape(batch, -1), beam)
     tokens = jnp.take_along_axis(tokens.reshape(batch, -1), chosen, axis=1)
-    return best, chosen // values.shape[-1], tokens
+    return best, chosen // candidates.shape[-1], tokens
 
 
 def _keep_best(finished: Hypotheses, ended: Hypotheses, num_best: int) -> Hypotheses:

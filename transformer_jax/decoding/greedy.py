@@ -12,10 +12,10 @@ from transformer_jax.decoding.search import (
     SearchSettings,
     SearchState,
     StepFn,
+    best_next_tokens,
     close_diverged,
     end_hypotheses,
     last_tokens,
-    mask_logits,
     search,
 )
 
@@ -49,10 +49,9 @@ def _advance(
     """Lengthen every open hypothesis by its most probable token."""
     logits, cache = step_fn(last_tokens(state, settings), state.cache)
     length = state.step + 1
-    logits, log_sums = mask_logits(logits, length == max_lengths, settings)
-    next_tokens = jnp.argmax(logits, axis=-1)  # [batch, 1]
-    best = jnp.max(logits, axis=-1) - log_sums
-    log_probs = close_diverged(state.log_probs + best)
+    best, chosen = best_next_tokens(logits, length == max_lengths, 1, settings)
+    next_tokens = chosen[:, :, 0]
+    log_probs = close_diverged(state.log_probs + best[:, :, 0])
     tokens = state.tokens.at[:, :, state.step].set(next_tokens)
 
     is_end = (next_tokens == settings.eos_id) & (log_probs > -jnp.inf)

@@ -9,10 +9,13 @@ import flax.struct
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import NamedSharding, PartitionSpec
+
+from transformer_jax.decoding.top_k import top_k
 
 # tokens [batch, beam] and a cache -> logits [batch, beam, vocab_width] and the cache
 # one token further. The cache is a dataclass with a part `.sentence`, leaves [batch,
-# ...], and a part `.hypothesis`, leaves [batch, beam, ...].
+# ...], and a part `.hypothesis`, leaves [batch, beam, ...]; all else in it is scalars.
 StepFn = Callable[[jax.Array, Any], tuple[jax.Array, Any]]
 GrowCacheFn = Callable[[Any, int], Any]
 LengthPenalty = Literal["gnmt", "length"]
@@ -172,33 +175,43 @@ def can_still_win(
     return (within_reach > finished_scores[:, -1]) & (length < max_lengths)
 
 
-def mask_logits(
-    logits: jax.Array, is_last: jax.Array, settings: SearchSettings
+def best_next_tokens(
+    logits: jax.Array, is_last: jax.Array, count: int, settings: SearchSettings
 ) -> tuple[jax.Array, jax.Array]:
-    """Leave only tokens that may come next, and normalise over all real ones.
+    """Choose the most probable next tokens of each hypothesis.
 
     Log-probabilities are the model's own: pad and BOS, though never chosen, have their
     share of the sum. Where the length limit is reached, the end mark alone may come,
-    with its true log-probability.
+    with its true log-probability. The logits, the widest array of a step, are read and
+    never written again: what may not come is put aside among the few that are best.
 
     Args:
       logits: [batch, beam, vocab_width].
       is_last: [batch] boolean, whether the next token is the last allowed.
+      count: how many to choose, if the vocabulary has so many.
       settings: of the search.
 
     Returns:
-      logits: the same in float32, -inf where a token may not come.
-      log_sums: [batch, beam]; logits - log_sums are log-probabilities.
+      log_probs, tokens: each [batch, beam, count]; -inf where a token may not come.
     """
-    ids = jnp.arange(logits.shape[-1])[None, None, :]
-    logits = jnp.where(ids < settings.vocab_size, logits.astype(jnp.float32), -jnp.inf)
-    log_sums = jax.nn.logsumexp(logits, axis=-1)
-    is_word = (ids != settings.pad_id) & (ids != settings.bos_id)
-    end_only = jnp.where(
-        ids == settings.eos_id, jnp.maximum(logits, _EXCLUDED_END), -jnp.inf
+    logits = logits[:, :, : settings.vocab_size].astype(jnp.float32)
+    count = min(count, settings.vocab_size)
+    # Two more, in case that pad and BOS are among them.
+    best, tokens = top_k(logits, min(count + 2, settings.vocab_size))
+    # Not best[:, :, :1]: XLA on CPUs would sort all blocks to the end for that slice.
+    highest = jnp.max(best, axis=-1, keepdims=True)
+    log_sums = highest + jnp.log(
+        jnp.sum(jnp.exp(logits - highest), axis=-1, keepdims=True)
     )
-    words = jnp.where(is_word, logits, -jnp.inf)
-    return jnp.where(is_last[:, None, None], end_only, words), log_sums
+    is_word = (tokens != settings.pad_id) & (tokens != settings.bos_id)
+    words, places = jax.lax.top_k(jnp.where(is_word, best, -jnp.inf), count)
+    tokens = jnp.take_along_axis(tokens, places, axis=-1)
+    end = jnp.maximum(logits[:, :, settings.eos_id, None], _EXCLUDED_END)
+    is_first = (jnp.arange(count) == 0)[None, None, :]
+    is_last = is_last[:, None, None]
+    values = jnp.where(is_last, jnp.where(is_first, end, -jnp.inf), words)
+    tokens = jnp.where(is_last, settings.eos_id, tokens)
+    return values - log_sums, tokens
 
 
 def close_diverged(log_probs: jax.Array) -> jax.Array:
@@ -258,16 +271,16 @@ def search(
       step_fn: the model.
       cache: made for `settings.block_size` tokens, with no token in it.
       max_lengths: [batch] int32, tokens allowed in each sentence's hypotheses, the end
-        mark included; 0 makes a row a filler. Where an array on several devices lies,
-        there lie the rows of everything.
+        mark included; 0 makes a row a filler. If it is split over devices, each
+        searches for its own rows.
       settings: of the search.
       grow_cache_fn: (cache, max_length) -> the cache with room for max_length tokens.
     """
     if not isinstance(step_fn, jax.tree_util.Partial):
         step_fn = jax.tree_util.Partial(step_fn)
     max_lengths = jnp.asarray(max_lengths, jnp.int32)
-    placement = max_lengths.sharding
-    num_devices = len(placement.device_set)
+    num_devices = len(max_lengths.sharding.device_set)
+    placement = max_lengths.sharding if num_devices > 1 else None
     state = _start(cache, max_lengths, settings=settings, placement=placement)
     rows = np.arange(len(max_lengths))
     found = []
@@ -279,6 +292,7 @@ def search(
             _fewer_rows(len(rows), num_devices),
             advance=advance,
             settings=settings,
+            placement=placement,
         )
         is_open = np.asarray(is_open)
         num_rows = _rows_for(int(is_open.sum()), len(rows), num_devices)
@@ -315,16 +329,19 @@ def _rows_for(num_open: int, num_rows: int, num_devices: int) -> int:
     return num_rows if num_open else 0
 
 
-def split_rows(cache: Any, placement: jax.sharding.Sharding) -> Any:
-    """Split a cache's rows over devices as `placement` says, within a jitted function.
+def split_rows(tree: Any, placement: NamedSharding | None) -> Any:
+    """Split the rows of all but scalars over devices, within a jitted function.
 
-    Each device searches for its own rows; what is left to the compiler, such as where
-    the zeros of an empty cache lie, may end up whole on all devices.
+    None leaves them be. Left to the compiler, the zeros of an empty cache, for example,
+    may lie whole on every device.
     """
-    return dataclasses.replace(
-        cache,
-        sentence=jax.lax.with_sharding_constraint(cache.sentence, placement),
-        hypothesis=jax.lax.with_sharding_constraint(cache.hypothesis, placement),
+    if placement is None:
+        return tree
+    return jax.tree.map(
+        lambda leaf: (
+            jax.lax.with_sharding_constraint(leaf, placement) if leaf.ndim else leaf
+        ),
+        tree,
     )
 
 
@@ -334,7 +351,7 @@ def _start(
     max_lengths: jax.Array,
     *,
     settings: SearchSettings,
-    placement: jax.sharding.Sharding,
+    placement: NamedSharding | None,
 ) -> SearchState:
     """Open one hypothesis for each sentence; its equals would only be duplicates."""
     batch, beam, length = len(max_lengths), settings.beam_size, settings.block_size
@@ -352,10 +369,10 @@ def _start(
             lengths=jnp.zeros(none.shape, jnp.int32),
         ),
     )
-    return _split_rows(state, placement)
+    return split_rows(state, placement)
 
 
-@functools.partial(jax.jit, static_argnames=("advance", "settings"))
+@functools.partial(jax.jit, static_argnames=("advance", "settings", "placement"))
 def _run_block(
     step_fn: StepFn,
     state: SearchState,
@@ -364,6 +381,7 @@ def _run_block(
     *,
     advance: AdvanceFn,
     settings: SearchSettings,
+    placement: NamedSharding | None,
 ) -> tuple[SearchState, jax.Array]:
     """Advance to the end of the token buffer or until few sentences are open.
 
@@ -374,14 +392,34 @@ def _run_block(
     def is_open(state: SearchState) -> jax.Array:
         return jnp.any(state.log_probs > -jnp.inf, axis=1)
 
-    state = jax.lax.while_loop(
-        lambda state: (
-            (state.step < state.tokens.shape[-1]) & (is_open(state).sum() > fewer_rows)
-        ),
-        lambda state: advance(step_fn, state, max_lengths, settings),
-        state,
-    )
-    return state, is_open(state)
+    def goes_on(state: SearchState, fewer_rows: jax.Array) -> jax.Array:
+        num_open = jnp.sum(is_open(state))
+        if placement is not None:
+            num_open = jax.lax.psum(num_open, placement.mesh.axis_names)
+        return (state.step < state.tokens.shape[-1]) & (num_open > fewer_rows)
+
+    def block(
+        step_fn: StepFn, state: SearchState, max_lengths: jax.Array, fewer_rows: Any
+    ) -> tuple[SearchState, jax.Array]:
+        state = jax.lax.while_loop(
+            lambda state: goes_on(state, fewer_rows),
+            lambda state: advance(step_fn, state, max_lengths, settings),
+            state,
+        )
+        return state, is_open(state)
+
+    if placement is not None:
+        # Left to itself, the compiler would gather all logits to find the best.
+        whole, by_row = PartitionSpec(), placement.spec
+        of_state = jax.tree.map(lambda leaf: by_row if leaf.ndim else whole, state)
+        block = jax.shard_map(
+            block,
+            mesh=placement.mesh,
+            in_specs=(whole, of_state, by_row, whole),
+            out_specs=(of_state, by_row),
+            check_vma=False,
+        )
+    return block(step_fn, state, max_lengths, fewer_rows)
 
 
 @functools.partial(jax.jit, static_argnums=(1, 2, 3))
@@ -408,9 +446,9 @@ def _take_rows(
     max_lengths: jax.Array,
     rows: jax.Array,
     *,
-    placement: jax.sharding.Sharding,
+    placement: NamedSharding | None,
 ) -> tuple[SearchState, jax.Array]:
-    """Keep some of the sentences."""
+    """Keep some of the sentences, wherever they lie."""
 
     def take(tree: Any) -> Any:
         return jax.tree.map(lambda leaf: leaf[rows], tree)
@@ -427,25 +465,7 @@ def _take_rows(
         log_probs=take(state.log_probs),
         finished=take(state.finished),
     )
-    return (
-        _split_rows(state, placement),
-        jax.lax.with_sharding_constraint(max_lengths[rows], placement),
-    )
-
-
-def _split_rows(state: SearchState, placement: jax.sharding.Sharding) -> SearchState:
-    """Do `split_rows` for all of a state."""
-
-    def split(tree: Any) -> Any:
-        return jax.lax.with_sharding_constraint(tree, placement)
-
-    return SearchState(
-        cache=split_rows(state.cache, placement),
-        step=state.step,
-        tokens=split(state.tokens),
-        log_probs=split(state.log_probs),
-        finished=split(state.finished),
-    )
+    return split_rows((state, max_lengths[rows]), placement)
 
 
 def _collect(

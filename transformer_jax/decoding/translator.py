@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import jax
 import numpy as np
+from jax.sharding import NamedSharding
 
 from transformer_jax.decoding.beam_search import beam_search
 from transformer_jax.decoding.greedy import greedy_search
@@ -15,6 +16,7 @@ from transformer_jax.decoding.search import (
     LengthPenalty,
     SearchResult,
     SearchSettings,
+    split_rows,
 )
 from transformer_jax.decoding.split import split_line
 from transformer_jax.models.interface import TranslationModel
@@ -124,8 +126,21 @@ class Translator:
         source_tokenizer: TextTokenizer,
         target_tokenizer: TextTokenizer,
         settings: TranslatorSettings,
+        placement: NamedSharding | None = None,
     ) -> None:
+        """Make ready; compiles nothing yet.
+
+        Args:
+          model: what translates.
+          params: the model's, whole on every device of `placement`.
+          source_tokenizer: of the lines.
+          target_tokenizer: of their translations.
+          settings: how to translate.
+          placement: how the rows of a batch are split over devices; None: all on one.
+        """
         self.params = params
+        self._placement = placement
+        self._num_devices = 1 if placement is None else placement.mesh.size
         self._model = model
         self._source_tokenizer = source_tokenizer
         self._target_tokenizer = target_tokenizer
@@ -203,7 +218,8 @@ class Translator:
         """Yield which pieces share a batch, its rows and its source length.
 
         Source lengths double from 16 up, and a short list takes 1/8, 1/64, ... of the
-        rows, so that translating never takes more than a handful of shapes.
+        rows, so that translating never takes more than a handful of shapes. Devices
+        share the rows evenly, which may take a few more.
         """
         by_length: dict[int, list[int]] = {}
         for i in sorted(range(len(pieces)), key=lambda i: len(pieces[i])):
@@ -216,6 +232,7 @@ class Translator:
             rows = max(1, self.settings.tokens_per_batch // source_length)
             while rows >= 8 and len(members) <= rows // 8:
                 rows //= 8
+            rows += -rows % self._num_devices
             for start in range(0, len(members), rows):
                 yield members[start : start + rows], rows, source_length
 
@@ -232,18 +249,21 @@ class Translator:
             tokens[row, : len(sentence) + 1] = [*sentence, tokenizer.eos_id]
             segments[row, : len(sentence) + 1] = 1
             max_lengths[row] = self._max_length(len(sentence))
+        batch = tokens, segments, max_lengths
+        if self._placement is not None:
+            batch = jax.device_put(batch, self._placement)
         cache = _encode(
             self.params,
-            tokens,
-            segments,
+            *batch[:2],
             model=self._model,
             num_hypotheses=settings.beam_size,
             max_length=settings.block_size,
+            placement=self._placement,
         )
         step, grow_cache = _search_functions(self._model)
         step_fn = jax.tree_util.Partial(step, self.params)
         search = greedy_search if settings.beam_size == 1 else beam_search
-        return search(step_fn, cache, max_lengths, settings, grow_cache)
+        return search(step_fn, cache, batch[2], settings, grow_cache)
 
     def _max_length(self, num_source_tokens: int) -> int:
         """Return how many tokens, EOS included, a translation may have."""
@@ -292,7 +312,9 @@ class Translator:
         return Translation(candidates[0].text, candidates, (warning,))
 
 
-@functools.partial(jax.jit, static_argnames=("model", "num_hypotheses", "max_length"))
+@functools.partial(
+    jax.jit, static_argnames=("model", "num_hypotheses", "max_length", "placement")
+)
 def _encode(
     params: Any,
     source_tokens: jax.Array,
@@ -301,13 +323,14 @@ def _encode(
     model: TranslationModel,
     num_hypotheses: int,
     max_length: int,
+    placement: NamedSharding | None,
 ) -> Any:
     """Encode a batch [batch, source_length] and make an empty cache for its search."""
     variables = {"params": params}
     memory = model.apply(
         variables, source_tokens, source_segments=source_segments, method=model.encode
     )
-    return model.apply(
+    cache = model.apply(
         variables,
         memory,
         source_segments=source_segments,
@@ -315,6 +338,7 @@ def _encode(
         max_length=max_length,
         method=model.init_cache,
     )
+    return split_rows(cache, placement)
 
 
 @functools.cache

@@ -19,7 +19,12 @@ from transformer_jax.fields import from_mapping
 from transformer_jax.models import MODELS
 from transformer_jax.models.interface import TranslationModel
 from transformer_jax.runs.rim import naming
-from transformer_jax.sharding.mesh import choose_devices, make_mesh
+from transformer_jax.sharding.mesh import (
+    batch_sharding,
+    choose_devices,
+    make_mesh,
+    replicated,
+)
 from transformer_jax.tasks import TASKS
 from transformer_jax.tasks.task import Task
 from transformer_jax.training.loop import LoopSettings
@@ -162,12 +167,17 @@ def build_translator(
 ) -> Translator:
     """Return a translator as the config says, with `changes` to its settings.
 
+    It uses as many devices as training did, or all there are if those are fewer.
+
     Raises:
       UserError: if the settings do not fit together.
     """
     settings = translator_settings(config, model, **changes)
+    mesh = make_mesh(jax.devices()[: config.sharding.data or None])
+    params = jax.device_put(params, replicated(mesh))
+    source, target = tokenizers[0], tokenizers[-1]
     try:
-        return Translator(model, params, tokenizers[0], tokenizers[-1], settings)
+        return Translator(model, params, source, target, settings, batch_sharding(mesh))
     except ValueError as error:
         raise UserError(str(error)) from error
 

@@ -287,6 +287,7 @@ def _validation(
             search=translator_settings(
                 config, parts.model, beam_size=config.evaluation.beam_size
             ),
+            placement=batch_sharding(mesh),
         )
     )
     return validate

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from jax.sharding import NamedSharding
 
 from transformer_jax.data.batch_plan import PlannedBatch
 from transformer_jax.data.token_cache import TokenCache
@@ -27,6 +28,7 @@ class ValidationParts:
       languages: a code for each side.
       mean_metrics: parameters → what the objective sums, as means over the split.
       search: how to search, for a task that generates text.
+      placement: how rows are split over the devices that all hold the parameters.
     """
 
     model: Any
@@ -35,6 +37,7 @@ class ValidationParts:
     languages: tuple[str, ...]
     mean_metrics: Validate
     search: TranslatorSettings
+    placement: NamedSharding
 
 
 @dataclasses.dataclass(frozen=True)

@@ -53,7 +53,9 @@ def _make_validation(parts: ValidationParts) -> Validate:
     # What cannot be scored is refused now, not at the first validation.
     score(references, references, language)
     source, target = parts.tokenizers
-    translator = Translator(parts.model, None, source, target, parts.search)
+    translator = Translator(
+        parts.model, None, source, target, parts.search, parts.placement
+    )
 
     def validate(params: Any) -> Mapping[str, float]:
         means = parts.mean_metrics(params)

@@ -1,0 +1,86 @@
+"""Translating on several devices, and how many programs that takes."""
+
+import dataclasses
+import re
+
+import jax
+import numpy as np
+import pytest
+
+from tests.compilations import count_compilations
+from tests.decoding.test_translator import MODEL, SETTINGS, TOKENIZER, params
+from transformer_jax.decoding import search
+from transformer_jax.decoding.translator import Translator
+from transformer_jax.sharding.mesh import batch_sharding, make_mesh, replicated
+
+__all__ = ["params"]  # a fixture
+
+LINES = ["abcdefg"[: 1 + i % 7] + " " + "gfedcba"[: i % 5] for i in range(90)]
+MANY = dataclasses.replace(SETTINGS, tokens_per_batch=16 * 40, block_size=16)
+
+
+def make(params, settings, num_devices):
+    mesh = make_mesh(jax.devices()[:num_devices])
+    params = jax.device_put(params, replicated(mesh))
+    placement = batch_sharding(mesh)
+    return Translator(MODEL, params, TOKENIZER, TOKENIZER, settings, placement)
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_eight_devices_translate_as_one_does(params, beam_size):
+    settings = dataclasses.replace(MANY, beam_size=beam_size, num_best=beam_size)
+    one = make(params, settings, 1).translate(LINES)
+    eight = make(params, settings, 8).translate(LINES)
+    assert [line.text for line in eight] == [line.text for line in one]
+    for line, expected in zip(eight, one, strict=True):
+        np.testing.assert_allclose(
+            [candidate.score for candidate in line.candidates],
+            [candidate.score for candidate in expected.candidates],
+            rtol=1e-5,
+            atol=1e-5,
+        )
+
+
+def test_devices_share_the_rows_evenly(params):
+    plan = make(params, MANY, 7)._plan_batches([[3] * 7] * 90)
+    assert [(len(members), rows) for members, rows, _ in plan] == [
+        (42, 42),
+        (42, 42),
+        (6, 42),
+    ]
+    assert list(make(params, MANY, 8)._plan_batches([[3]])) == [([0], 8, 16)]
+
+
+def test_steps_exchange_nothing_but_whether_all_are_done(params, monkeypatch):
+    """All that devices tell each other within a block of steps is single numbers."""
+    blocks = []
+    run_block = search._run_block
+
+    def recording(*arguments, **settings):
+        blocks.append(run_block.lower(*arguments, **settings).compile().as_text())
+        return run_block(*arguments, **settings)
+
+    monkeypatch.setattr(search, "_run_block", recording)
+    settings = dataclasses.replace(MANY, block_size=8)  # The cache grows.
+    make(params, settings, 8).translate(LINES[:40])
+    assert len(blocks) >= 2
+    collective = r" = (.*) (all-gather|all-reduce|all-to-all|collective-permute|reduce-"
+    for text in blocks:
+        found = re.findall(collective + r"scatter)(?:-start)?\(", text)
+        assert found  # Else the rows would not be split at all.
+        assert all(re.fullmatch(r"(s32|pred)\[\]", shape) for shape, _ in found), found
+
+
+@pytest.mark.parametrize("devices", [1, 8])
+def test_a_test_set_takes_few_programs_and_the_next_time_none(params, devices):
+    jax.clear_caches()
+    translator = make(params, MANY, devices)
+    with count_compilations() as num_compiled:
+        first = translator.translate(LINES)
+        # Encoder and start; blocks of 40 and half the rows, for 16 tokens and 32; and
+        # what leads from one to the next.
+        assert 2 < num_compiled() <= 9
+    with count_compilations() as num_compiled:
+        assert translator.translate(LINES) == first
+        assert make(params, MANY, devices).translate(LINES) == first
+        assert num_compiled() == 0
