@@ -97,6 +97,14 @@ def test_a_normalizer_can_be_chosen(tokenizer, tmp_path):
         train_tokenizer(TEXT, tmp_path / "model", vocab_size=350, normalizer="nfd")
 
 
+def test_lowercase_makes_letters_small_and_leaves_all_else(tmp_path):
+    train_tokenizer(TEXT, tmp_path / "model", vocab_size=350, normalizer="lowercase")
+    small = Tokenizer(tmp_path / "model")
+    # Not case folding, which would write strasse; not NFKC, which would write 1/2.
+    (text,) = small.decode(small.encode(["DIE Straße, Ärger ΣΙ İ ½ \u00a0X"]))
+    assert text == "die straße, ärger σι i\u0307 ½ \u00a0x"
+
+
 def test_a_vocabulary_too_large_for_the_text_names_the_largest_possible(tmp_path):
     path = tmp_path / "model"
     with pytest.raises(UserError, match="largest possible is") as error:

@@ -57,7 +57,8 @@ class DataSection:
     )
     normalizer: str = fixed(
         "identity",
-        "sentencepiece's normalisation rule; identity leaves text as it is",
+        "sentencepiece's normalisation rule; identity leaves text as it is, lowercase "
+        "makes letters small on both sides",
         choices=NORMALIZERS,
     )
     max_length: int = fixed(

@@ -11,6 +11,8 @@ import os
 import pathlib
 import random
 import re
+import sys
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -20,7 +22,10 @@ from transformer_jax.data.text_source import TextSource
 from transformer_jax.errors import UserError
 from transformer_jax.files import write_atomically
 
-NORMALIZERS = ("identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf")
+# sentencepiece's rules, and one of our own: its case folding turns the German sharp s
+# into ss.
+_LOWERCASE = "lowercase"
+NORMALIZERS = ("identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf", _LOWERCASE)
 
 # sentencepiece writes a space as U+2581, so a literal U+2581 would come back as a
 # space. It travels as its three bytes instead, by way of a character the text lacks.
@@ -76,7 +81,8 @@ def train_tokenizer(
       sentences: text of both languages, one sentence each.
       path: where the model goes.
       vocab_size: number of tokens, the four special ones and 256 bytes included.
-      normalizer: one of `NORMALIZERS`.
+      normalizer: one of `NORMALIZERS`; "lowercase" makes each letter small and leaves
+        all else. It goes into the model, and so acts wherever the model is used.
       character_coverage: share of the text's characters that get a token of their own;
         the rare rest is written in bytes.
 
@@ -89,25 +95,40 @@ def train_tokenizer(
             f"{', '.join(NORMALIZERS)}."
         )
     model = io.BytesIO()
-    try:
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(sentences),
-            model_writer=model,
-            model_type="bpe",
-            vocab_size=vocab_size,
-            character_coverage=character_coverage,
-            normalization_rule_name=normalizer,
-            byte_fallback=True,
-            pad_id=0,
-            bos_id=1,
-            eos_id=2,
-            unk_id=3,
-            minloglevel=2,
-        )
-    except RuntimeError as error:
-        raise _explain_training_error(str(error), vocab_size) from error
+    with tempfile.TemporaryDirectory() as folder:
+        if normalizer == _LOWERCASE:
+            rules = pathlib.Path(folder) / "lowercase.tsv"
+            rules.write_text("".join(_lowercase_rules()), encoding="ascii")
+            rule = {"normalization_rule_tsv": str(rules)}
+        else:
+            rule = {"normalization_rule_name": normalizer}
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(sentences),
+                model_writer=model,
+                model_type="bpe",
+                vocab_size=vocab_size,
+                character_coverage=character_coverage,
+                byte_fallback=True,
+                pad_id=0,
+                bos_id=1,
+                eos_id=2,
+                unk_id=3,
+                minloglevel=2,
+                **rule,
+            )
+        except RuntimeError as error:
+            raise _explain_training_error(str(error), vocab_size) from error
     with write_atomically(path) as file:
         file.write(model.getvalue())
+
+
+def _lowercase_rules() -> Iterator[str]:
+    """Yield a line for each letter with a small form: code points in hexadecimal."""
+    for code in range(sys.maxunicode + 1):
+        letter = chr(code)
+        if (small := letter.lower()) != letter:
+            yield f"{code:X}\t{' '.join(f'{ord(part):X}' for part in small)}\n"
 
 
 def _explain_training_error(message: str, vocab_size: int) -> Exception:
