@@ -16,6 +16,7 @@ operations and bytes of a loop once, so they are left out of the first.
 """
 
 import argparse
+import collections
 import os
 import pathlib
 import time
@@ -133,15 +134,13 @@ def measure(target: str, sizes: Sizes, is_stacked: bool) -> dict[str, Any]:
     }
 
 
-def _by_float32(products: dict[str, int]) -> dict[str, Any]:
+def _by_float32(products: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
     """Return how many products there are, with a float32 factor, and all types."""
-    with_float32 = sum(
-        count for types, count in products.items() if "f32" in types.split()[:2]
-    )
+    counts = collections.Counter(" ".join(types) for types in products)
     return {
-        "products": sum(products.values()),
-        "with_float32_factor": with_float32,
-        "types": "; ".join(f"{count} {types}" for types, count in products.items()),
+        "products": len(products),
+        "with_float32_factor": sum("f32" in types[:2] for types in products),
+        "types": "; ".join(f"{count} {types}" for types, count in counts.items()),
     }
 
 

@@ -7,7 +7,7 @@ times exp(N(0, 0.2)), both cut to data.max_length. That gives means near those o
 English-German in 37 000 joint pieces (29 and 31) with a long tail; real text would
 differ in the tail. Tokens are random. Batches have about 25 000 tokens a side.
 
-`padded source` and `padded target` are the shares of real tokens among all positions of
+`real source` and `real target` are the shares of real tokens among all positions of
 an epoch. The peer is what PyTorch users do: sorted by target, then source length, cut
 at 25 000 positions of the longer side, padded to the longest of the batch; each batch
 then has a shape of its own, which `shapes` counts. A turn is 200 batches of either,

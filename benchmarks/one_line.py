@@ -26,6 +26,7 @@ from benchmarks.training_run import grammar_flags, start_training
 from benchmarks.turns import NOT_INSTALLED, Result, timing_row, without_empty_columns
 from benchmarks.workloads import make_sizes
 from transformer_jax.commands.messages import command
+from transformer_jax.errors import UserError
 
 _LINE = "The dog sleeps in the garden because it is tired.\n"
 _EXTRA_LENGTH = 9
@@ -76,7 +77,9 @@ def _make_run(model: str, run: pathlib.Path) -> None:
         "--config.model.dtype=float32",
         f"--config.decoding.max_extra_length={_EXTRA_LENGTH}",
     ]
-    start_training(_CONFIGS[model], run, flags, os.environ).wait()
+    if code := start_training(_CONFIGS[model], run, flags, os.environ).wait():
+        log = run.with_suffix(".log").read_text(errors="replace")
+        raise UserError(f"training one step ended with code {code}: {log[-800:]}")
 
 
 def _peer(model: str, run: pathlib.Path, folder: pathlib.Path) -> list[str]:

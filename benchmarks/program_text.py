@@ -46,14 +46,22 @@ class Kernels:
         return self.by_kind.total()
 
 
-def product_types(lowered: str) -> dict[str, int]:
-    """Count products by the types of factor, factor and result, before XLA.
+def product_types(lowered: str) -> list[tuple[str, str, str]]:
+    """Return the types of factor, factor and result of each product, before XLA.
 
     Args:
       lowered: text of a lowered program.
+
+    Raises:
+      ValueError: if a product was not understood.
     """
-    counts = collections.Counter(_PRODUCT.findall(lowered))
-    return {" ".join(types): count for types, count in counts.items()}
+    found = [(left, right, result) for left, right, result in _PRODUCT.findall(lowered)]
+    if len(found) != lowered.count("dot_general"):
+        raise ValueError(
+            f"{lowered.count('dot_general')} products, of which {len(found)} could be "
+            "read. Their text has changed: mend _PRODUCT."
+        )
+    return found
 
 
 def read_kernels(compiled: str) -> Kernels:

@@ -16,10 +16,11 @@ import os
 import pathlib
 import signal
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from benchmarks.records import add_record_arguments, record
@@ -27,8 +28,6 @@ from benchmarks.training_run import grammar_flags, start_training
 from transformer_jax.commands.messages import command
 from transformer_jax.errors import UserError
 from transformer_jax.training.metrics_file import read_rows
-
-_SPEED = "train/target_tokens_per_second"
 
 
 class Report(NamedTuple):
@@ -104,7 +103,7 @@ def _train(
             now = time.monotonic() - start
             rows = list(read_rows(run / "metrics.jsonl"))
             for row in rows[len(reports) :]:
-                reports.append(Report(now, row["step"], row.get(_SPEED, 0.0)))
+                reports.append(Report(now, row["step"], _speed(row)))
             if now > options.limit or (reports and reports[-1].step >= options.steps):
                 break
     finally:
@@ -118,13 +117,19 @@ def _train(
     return reports
 
 
+def _speed(row: Mapping[str, float]) -> float:
+    """Return a row's target tokens a second; waiting for a compiler is part of it."""
+    seconds = row.get("train/seconds", 0.0)
+    return row["train/target_tokens"] / seconds if seconds else 0.0
+
+
 def _end(process: Any) -> None:
     """Let the run save and stop, or end it if it will not."""
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
         try:
             process.wait(30)
-        except Exception:
+        except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
 

@@ -15,7 +15,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchmarks.hardware import has_accelerator, has_cuda
+from benchmarks.hardware import has_accelerator
 from benchmarks.records import add_record_arguments, record
 from benchmarks.sizes import Sizes
 from benchmarks.turns import (
@@ -95,7 +95,7 @@ def _contestants(options: argparse.Namespace, sizes: Sizes) -> list[Contestant]:
     if options.only_loss:
         prepare, is_cpu = "prepare_loss", False
     else:
-        prepare, is_cpu = "prepare_training", not has_cuda()
+        prepare, is_cpu = "prepare_training", not has_accelerator()
     changes = {"attention_implementation": options.attention}
     ours = arguments | ({"model_changes": changes} if options.attention else {})
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
@@ -28,7 +29,12 @@ from tests.training.toy import (
 )
 from transformer_jax.decoding.translator import Candidate, Translator
 from transformer_jax.evaluation.means import divide
+from transformer_jax.models.attention import (
+    fused_attention,
+    scaled_dot_product_attention,
+)
 from transformer_jax.models.configs import TransformerConfig
+from transformer_jax.models.masks import Visibility
 from transformer_jax.models.parameters import init_params
 from transformer_jax.models.transformer import Transformer
 from transformer_jax.tasks.objective import translation_objective
@@ -109,6 +115,31 @@ def test_a_bfloat16_step_is_a_float32_step_within_its_precision(device):
     assert _cosine(_momentum(half), _momentum(whole)) > 0.995
     # The same to the last bit would mean that nothing was computed in bfloat16.
     assert sums["loss"] != expected["loss"]
+
+
+@pytest.mark.parametrize("length", [256, 255])  # cuDNN refuses the odd one.
+def test_fused_attention_is_the_plain_one_within_bfloat16(device, length):
+    rng = np.random.default_rng(0)
+    shape = (2, length, 4, 64)
+    inputs = [rng.standard_normal(shape, dtype=np.float32) for _ in range(3)]
+    segments = np.ones((2, length), np.int32)
+    segments[1, 200:] = 0  # Those queries may look nowhere.
+    mask = Visibility(segments, segments, is_causal=True).mask()
+
+    def attend(attention):
+        def total(query, key, value):
+            output = attention(query, key, value, jax.device_put(mask, device))
+            return jnp.sum(jnp.sin(output.astype(jnp.float32))), output
+
+        narrow = [jax.device_put(x.astype(jnp.bfloat16), device) for x in inputs]
+        run = jax.jit(jax.value_and_grad(total, argnums=(0, 1, 2), has_aux=True))
+        (_, output), grads = run(*narrow)
+        return [np.asarray(x, np.float32) for x in (output, *grads)]
+
+    plain = attend(lambda *given: scaled_dot_product_attention(*given)[0])
+    for one, other in zip(attend(fused_attention), plain, strict=True):
+        np.testing.assert_allclose(one, other, atol=0.06)  # 8 bits of values up to 4.
+        assert not np.any(one[1, 200:])
 
 
 def _momentum(state: TrainState) -> np.ndarray:

@@ -1,3 +1,5 @@
+import pytest
+
 from benchmarks.program_text import product_types, read_kernels
 
 PROGRAM = """\
@@ -41,4 +43,6 @@ def test_products_are_counted_by_their_types():
         "%1 = stablehlo.dot_general %0, %2, contracting_dims = [1] x [0] : "
         "(tensor<2x3xbf16>, tensor<3x5xbf16>) -> tensor<2x5xf32>\n"
     )
-    assert product_types(2 * line) == {"bf16 bf16 f32": 2}
+    assert product_types(2 * line) == [("bf16", "bf16", "f32")] * 2
+    with pytest.raises(ValueError, match="2 products, of which 1 could be read"):
+        product_types(line + line.replace("tensor", "array"))

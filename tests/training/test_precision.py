@@ -1,29 +1,27 @@
 """What a step computes in: read off the program that XLA is given."""
 
 import dataclasses
-import re
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from benchmarks.program_text import product_types
 from tests.tiny_model import tiny_model
 from tests.training.toy import make_batch
 from transformer_jax.models.dropout import dropout_bits
+from transformer_jax.models.layer_scan import stack_layers
 from transformer_jax.models.layers import flat_product
 from transformer_jax.tasks.objective import translation_objective
 from transformer_jax.training.step import gradients
 
-_PRODUCT = re.compile(
-    r"stablehlo\.dot_general.*: "
-    r"\(tensor<([0-9x]+)x(\w+)>, tensor<([0-9x]+)x(\w+)>\) -> tensor<[0-9x]+x(\w+)>"
-)
 
-
-def products_of(dtype, num_micro_batches=1):
+def products_of(dtype, num_micro_batches=1, is_stacked=False):
     """Return (type of either factor, type of the result) of a step's products."""
     model, params = tiny_model()
+    if is_stacked:
+        params = stack_layers(params, model.layer_stacks)
     model = type(model)(dataclasses.replace(model.config, dtype=dtype))
     loss_fn = translation_objective(model, label_smoothing=0.1)
     batch = make_batch()
@@ -37,15 +35,13 @@ def products_of(dtype, num_micro_batches=1):
             num_micro_batches=num_micro_batches,
         )
     ).lower(params, batch, bits)
-    text = program.as_text()
-    found = [match.group(2, 4, 5) for match in _PRODUCT.finditer(text)]
-    assert len(found) == text.count("stablehlo.dot_general")
-    return found
+    return product_types(program.as_text())
 
 
 @pytest.mark.parametrize("num_micro_batches", [1, 2])
-def test_under_bfloat16_no_product_has_a_float32_factor(num_micro_batches):
-    found = products_of("bfloat16", num_micro_batches)
+@pytest.mark.parametrize("is_stacked", [False, True])
+def test_under_bfloat16_no_product_has_a_float32_factor(num_micro_batches, is_stacked):
+    found = products_of("bfloat16", num_micro_batches, is_stacked)
     assert {factors[:2] for factors in found} == {("bf16", "bf16")}
     # The gradients of kernels alone are wide: they are sums over the batch.
     num_wide = sum(result == "f32" for *_, result in found)

@@ -14,7 +14,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sentencepiece
 
@@ -99,7 +99,7 @@ def train_tokenizer(
         if normalizer == _LOWERCASE:
             rules = pathlib.Path(folder) / "lowercase.tsv"
             rules.write_text("".join(_lowercase_rules()), encoding="ascii")
-            rule = {"normalization_rule_tsv": str(rules)}
+            rule: dict[str, Any] = {"normalization_rule_tsv": str(rules)}
         else:
             rule = {"normalization_rule_name": normalizer}
         try:

@@ -24,9 +24,9 @@ AttentionImplementation = Literal["auto", "plain", "fused"]
 
 # "auto" is fused from this many keys on: below it the plain one's scores are small.
 _LEAST_FUSED_KEYS = 256
-# What cuDNN's kernel takes.
-_CUDNN_TYPES = (jnp.bfloat16, jnp.float16)
-_CUDNN_MAX_DEPTH, _CUDNN_DEPTH_MULTIPLE = 128, 8
+# What cuDNN's kernel takes, from the Ampere generation on.
+_CUDNN_LEAST_CAPABILITY = 8
+_CUDNN_MAX_DEPTH, _CUDNN_DEPTH_MULTIPLE, _CUDNN_LENGTH_MULTIPLE = 128, 8, 2
 
 
 def scaled_dot_product_attention(
@@ -73,8 +73,9 @@ def fused_attention(
 ) -> jax.Array:
     """Do `scaled_dot_product_attention` without its weights, by a kernel (3.2.1).
 
-    On a GPU that is cuDNN's, where it takes these sizes and types: memory grows with
-    the length and not with its square. Elsewhere it is XLA's own program.
+    On a GPU that is cuDNN's, where it takes these sizes and types: scores are never
+    written, of what grows with the square of the length only the mask is left, the same
+    for all heads. Elsewhere it is XLA's own program.
 
     Args:
       query: [batch, query_length, num_heads, depth].
@@ -90,7 +91,7 @@ def fused_attention(
         key,
         value,
         mask=mask,
-        implementation="cudnn" if _cudnn_takes(query) else "xla",
+        implementation="cudnn" if _cudnn_takes(query, key) else "xla",
     )
     if mask is None:
         return output
@@ -98,13 +99,16 @@ def fused_attention(
     return jnp.where(looks_somewhere, output, jnp.zeros_like(output))
 
 
-def _cudnn_takes(query: jax.Array) -> bool:
-    depth = query.shape[-1]
+def _cudnn_takes(query: jax.Array, key: jax.Array) -> bool:
+    lengths, depth = (query.shape[1], key.shape[1]), query.shape[-1]
+    # Of GPUs alone; "9.0" is an H100's.
+    capability = float(getattr(jax.devices()[0], "compute_capability", 0))
     return (
-        jax.default_backend() == "gpu"
-        and query.dtype in _CUDNN_TYPES
+        capability >= _CUDNN_LEAST_CAPABILITY
+        and query.dtype == jnp.bfloat16
         and depth <= _CUDNN_MAX_DEPTH
         and depth % _CUDNN_DEPTH_MULTIPLE == 0
+        and all(length % _CUDNN_LENGTH_MULTIPLE == 0 for length in lengths)
     )
 
 
@@ -242,7 +246,7 @@ class MultiHeadAttention(nn.Module):
     ) -> jax.Array:
         """Attend by the implementation that fits; sow the weights if asked for."""
         mask = None if visible is None else visible.mask()
-        if self._is_fused(key, dropout):
+        if self._is_fused(query, key, dropout):
             return fused_attention(query, key, value, mask)
         output, weights = scaled_dot_product_attention(
             query,
@@ -254,11 +258,13 @@ class MultiHeadAttention(nn.Module):
         self.sow("intermediates", "attention_weights", weights)
         return output
 
-    def _is_fused(self, key: jax.Array, dropout: DropoutBits | None) -> bool:
-        """Choose how to attend: the only place that does.
+    def _is_fused(
+        self, query: jax.Array, key: jax.Array, dropout: DropoutBits | None
+    ) -> bool:
+        """Choose how to attend.
 
         A kernel keeps no weights, neither to drop some nor to show them. "auto" takes
-        it on GPUs for long rows.
+        cuDNN's for long rows.
         """
         if (
             self.is_mutable_collection("intermediates")
@@ -268,7 +274,7 @@ class MultiHeadAttention(nn.Module):
         if self.implementation == "fused":
             return True
         return (
-            _cudnn_takes(key)
+            _cudnn_takes(query, key)
             and key.shape[1] >= _LEAST_FUSED_KEYS
             and self.d_k == self.d_v
             and (dropout is None or self.dropout_rate == 0.0)

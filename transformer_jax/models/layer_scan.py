@@ -26,7 +26,10 @@ CallLayer = Callable[[Any, jax.Array, DropoutBits | None], jax.Array]
 # fused into what needs it, is done again. Compiled for an H100, this takes the memory
 # that layers one by one take; keeping all takes 1.7 times that. With products alone the
 # fusions become large, and so slow to compile that nothing is gained.
-_KEPT = ("dot_general", "exp", "reduce_max", "reduce_sum", "rsqrt")
+_KEPT = (
+    *("dot_general", "exp", "reduce_max", "reduce_sum", "rsqrt"),
+    "dot_product_attention_fwd_wrapper",  # cuDNN's attention.
+)
 
 
 def stack_layers(

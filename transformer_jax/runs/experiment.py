@@ -138,7 +138,7 @@ def _train(
     mesh = build_mesh(config)
     evaluate = _validation(config, directory, corpus, parts, loss_fn, mesh)
     start = _start(config, parts, optimizer, mesh, store)
-    shardings, unstack = start.stacking.shardings, start.stacking.unstack
+    stacking = start.stacking
     directory.record_hardware(int(start.state.step), describe_devices(mesh))
 
     step_fn = jax.jit(
@@ -151,7 +151,7 @@ def _train(
             ema_decay=config.optimizer.ema_decay or None,
         ),
         donate_argnums=0,
-        out_shardings=(shardings, None),
+        out_shardings=(stacking.shardings, None),
     )
 
     def make_batch(planned: PlannedBatch) -> Any:
@@ -172,7 +172,7 @@ def _train(
     try:
         with compiling_ahead(
             step_fn,
-            jax.tree.map(placed_shape, start.state, shardings),
+            jax.tree.map(placed_shape, start.state, stacking.shardings),
             [
                 placed_shapes(make_batch(batch), batch_sharding(mesh))
                 for batch in firsts
@@ -186,8 +186,10 @@ def _train(
                     compiled_step,
                     batches_from,
                     schedule,
-                    lambda state: evaluate(unstack(state).evaluated_params),
-                    as_saved=unstack,
+                    lambda state: evaluate(
+                        stacking.unstack_params(state.evaluated_params)
+                    ),
+                    as_saved=stacking.unstack,
                     waited_seconds=lambda: compiled_step.waited_seconds,
                 ),
                 store=store,

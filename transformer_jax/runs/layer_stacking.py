@@ -18,11 +18,13 @@ class LayerStacking:
     Attributes:
       stack: from the state as it is made and saved.
       unstack: back.
+      unstack_params: likewise of parameters alone.
       shardings: where each array lies meanwhile.
     """
 
     stack: Callable[[TrainState], TrainState]
     unstack: Callable[[TrainState], TrainState]
+    unstack_params: Callable[[Any], Any]
     shardings: Any
 
 
@@ -38,7 +40,11 @@ def choose_stacking(
     """
     is_on_cpu = shardings.step.mesh.devices.flat[0].platform == "cpu"
     if not stacks or layer_scan == "never" or (layer_scan == "auto" and is_on_cpu):
-        return LayerStacking(lambda state: state, lambda state: state, shardings)
+
+        def leave(tree: Any) -> Any:
+            return tree
+
+        return LayerStacking(leave, leave, leave, shardings)
 
     def stack(params: Any) -> Any:
         return stack_layers(params, stacks)
@@ -53,5 +59,6 @@ def choose_stacking(
     return LayerStacking(
         jax.jit(lambda state: state.with_params(stack), out_shardings=stacked),
         jax.jit(lambda state: state.with_params(unstack), out_shardings=shardings),
+        jax.jit(unstack, out_shardings=shardings.params),
         stacked,
     )

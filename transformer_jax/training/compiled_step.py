@@ -91,11 +91,10 @@ def compiling_ahead(
     """
     num_threads = max(1, (os.cpu_count() or 1) - 1)
     executor = concurrent.futures.ThreadPoolExecutor(num_threads, "compile")
-    if len(batches) > 1:
-        _LOGGER.info(
-            "Compiling the step for %d shapes of batches; it starts with the first",
-            len(batches),
-        )
+    _LOGGER.info(
+        "Compiling the step for %d shapes of batches; it starts with the first",
+        len(batches),
+    )
     try:
         yield CompiledStep(step, state, batches, rng, executor)
     finally:

@@ -151,6 +151,8 @@ class ProgressWriter(MetricWriter):
 
     def advance(self, step: int) -> None:
         if self._bar is not None:
+            if self._bar.n == self._start_step:
+                self._bar.set_postfix_str("")
             self._bar.update(step - self._bar.n)
 
     def write(self, step: int, values: Mapping[str, float]) -> None:
