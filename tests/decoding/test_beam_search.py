@@ -16,7 +16,7 @@ from tests.decoding.table_model import (
 )
 from transformer_jax.decoding.beam_search import beam_search
 from transformer_jax.decoding.greedy import greedy_search
-from transformer_jax.decoding.search import (
+from transformer_jax.decoding.hypotheses import (
     SearchSettings,
     can_still_win,
     length_penalty,

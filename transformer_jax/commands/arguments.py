@@ -4,7 +4,7 @@ import argparse
 import re
 from typing import Any, get_args
 
-from transformer_jax.decoding.search import LengthPenalty
+from transformer_jax.decoding.hypotheses import LengthPenalty
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:

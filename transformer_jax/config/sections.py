@@ -9,7 +9,7 @@ import dataclasses
 from transformer_jax.data.batch_plan import Batching
 from transformer_jax.data.sources import SOURCES
 from transformer_jax.data.tokenizer import NORMALIZERS
-from transformer_jax.decoding.search import LengthPenalty
+from transformer_jax.decoding.hypotheses import LengthPenalty
 from transformer_jax.fields import fixed, free
 from transformer_jax.models import MODELS
 from transformer_jax.models.layer_scan import LayerScan

@@ -13,9 +13,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import NamedSharding
 
-from transformer_jax.decoding.search import (
-    GrowCacheFn,
+from transformer_jax.decoding.hypotheses import (
     Hypotheses,
     SearchResult,
     SearchSettings,
@@ -26,8 +26,8 @@ from transformer_jax.decoding.search import (
     close_diverged,
     end_hypotheses,
     last_tokens,
-    search,
 )
+from transformer_jax.decoding.search import GrowCacheFn, search
 
 
 def beam_search(
@@ -36,6 +36,7 @@ def beam_search(
     max_lengths: np.ndarray | jax.Array,
     settings: SearchSettings,
     grow_cache_fn: GrowCacheFn,
+    placement: NamedSharding | None = None,
 ) -> SearchResult:
     """Find the hypotheses with the best score = log P / length penalty (Section 6.1).
 
@@ -51,12 +52,15 @@ def beam_search(
       max_lengths: [batch] int32, tokens allowed, the end mark included; 0 in a filler.
       settings: of the search.
       grow_cache_fn: (cache, max_length) -> the cache with room for max_length tokens.
+      placement: see `search`.
 
     Returns:
       A `SearchResult` of numpy arrays: tokens [batch, num_best, length], the others
       [batch, num_best]. The hypotheses of a sentence are distinct.
     """
-    return search(_advance, step_fn, cache, max_lengths, settings, grow_cache_fn)
+    return search(
+        _advance, step_fn, cache, max_lengths, settings, grow_cache_fn, placement
+    )
 
 
 def _advance(

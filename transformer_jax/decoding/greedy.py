@@ -5,9 +5,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import NamedSharding
 
-from transformer_jax.decoding.search import (
-    GrowCacheFn,
+from transformer_jax.decoding.hypotheses import (
     SearchResult,
     SearchSettings,
     SearchState,
@@ -16,8 +16,8 @@ from transformer_jax.decoding.search import (
     close_diverged,
     end_hypotheses,
     last_tokens,
-    search,
 )
+from transformer_jax.decoding.search import GrowCacheFn, search
 
 
 def greedy_search(
@@ -26,6 +26,7 @@ def greedy_search(
     max_lengths: np.ndarray | jax.Array,
     settings: SearchSettings,
     grow_cache_fn: GrowCacheFn,
+    placement: NamedSharding | None = None,
 ) -> SearchResult:
     """Take the most probable token until it is the end mark or the limit is reached.
 
@@ -37,7 +38,9 @@ def greedy_search(
             f"beam_size={settings.beam_size}: greedy search has one hypothesis. Use "
             "beam_search or beam_size 1."
         )
-    return search(_advance, step_fn, cache, max_lengths, settings, grow_cache_fn)
+    return search(
+        _advance, step_fn, cache, max_lengths, settings, grow_cache_fn, placement
+    )
 
 
 def _advance(

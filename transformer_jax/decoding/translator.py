@@ -11,13 +11,12 @@ from jax.sharding import NamedSharding
 
 from transformer_jax.decoding.beam_search import beam_search
 from transformer_jax.decoding.greedy import greedy_search
-from transformer_jax.decoding.search import (
-    GrowCacheFn,
+from transformer_jax.decoding.hypotheses import (
     LengthPenalty,
     SearchResult,
     SearchSettings,
-    split_rows,
 )
+from transformer_jax.decoding.search import GrowCacheFn, split_rows
 from transformer_jax.decoding.split import split_line
 from transformer_jax.models.interface import TranslationModel
 
@@ -263,7 +262,7 @@ class Translator:
         step, grow_cache = _search_functions(self._model)
         step_fn = jax.tree_util.Partial(step, self.params)
         search = greedy_search if settings.beam_size == 1 else beam_search
-        return search(step_fn, cache, batch[2], settings, grow_cache)
+        return search(step_fn, cache, batch[2], settings, grow_cache, self._placement)
 
     def _max_length(self, num_source_tokens: int) -> int:
         """Return how many tokens, EOS included, a translation may have."""
