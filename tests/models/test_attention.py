@@ -66,7 +66,7 @@ def test_the_newest_token_follows_the_equation():
     query, key, value = _inputs()  # Three hypotheses with eleven tokens each.
     key = np.stack([key, key + 1, key - 1], axis=1)  # [b, n, k, h, d]
     value = np.stack([value, value + 1, value - 1], axis=1)
-    past = Past(np.einsum("bnkhd->bnhdk", key), np.einsum("bnkhd->bnhkd", value))
+    past = Past(np.einsum("bnkhd->bnhkd", key), np.einsum("bnkhd->bnhkd", value))
     output = attention_to_past(query, past, 6)
     for n in range(3):
         expected, _ = reference.attention(
@@ -77,7 +77,7 @@ def test_the_newest_token_follows_the_equation():
 
 def test_hypotheses_look_at_their_sentence_as_the_equation_says():
     query, key, value = _inputs()
-    memory = Memory(np.einsum("bkhd->bhdk", key), np.einsum("bkhd->bhkd", value))
+    memory = Memory(np.einsum("bkhd->bhkd", key), np.einsum("bkhd->bhdk", value))
     mask = (np.arange(11) < np.array([[11], [4]]))[:, None, None]
     output = attention_to_memory(query, memory, mask)
     expected, _ = reference.attention(query, key, value, mask)

@@ -57,11 +57,11 @@ def test_the_memory_is_projected_once_for_all_hypotheses():
     num_layers = model.config.num_decoder_layers
     shapes = [leaf.shape for leaf in jax.tree.leaves(cache.sentence)]
     assert sorted(shapes) == sorted(
-        [(2, 3, 5, 7), (2, 3, 7, 7)] * num_layers + [(2, 7)]
+        [(2, 3, 7, 5), (2, 3, 7, 7)] * num_layers + [(2, 7)]
     )
     shapes = {leaf.shape for leaf in jax.tree.leaves(cache.hypothesis)}
     heads = (2, NUM_HYPOTHESES, 3)
-    assert shapes == {(*heads, 5, LENGTH), (*heads, LENGTH, 7)}
+    assert shapes == {(*heads, LENGTH, 5), (*heads, LENGTH, 7)}
 
 
 def test_a_bfloat16_cache_follows_the_whole_decoder():

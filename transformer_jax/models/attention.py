@@ -193,7 +193,7 @@ class MultiHeadAttention(nn.Module):
     def project_memory(self, memory: jax.Array) -> Memory:
         """Project [batch, source_length, d_model] once, for the steps of decoding."""
         key, value = joint_product(memory, [self.key, self.value])
-        return Memory(jnp.einsum("bkhd->bhdk", key), jnp.einsum("bkhd->bhkd", value))
+        return Memory(jnp.einsum("bkhd->bhkd", key), jnp.einsum("bkhd->bhdk", value))
 
     def step(
         self, x: jax.Array, past: Past, index: jax.Array

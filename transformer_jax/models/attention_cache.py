@@ -1,8 +1,9 @@
 """What the newest token alone looks at, laid out as the matrices that it meets (3.2).
 
-A step of decoding has one query for each hypothesis. Keys as [depth, length] and values
-as [length, depth] are what its products take as they stand, so that a step reorders
-nothing: on CPUs four times as fast as [length, num_heads, depth].
+A step of decoding has one query for each hypothesis, and nothing is reordered in it: on
+CPUs that takes a quarter of the time of [length, num_heads, depth]. The queries to a
+memory come several at a time, and such products are fastest summed over both factors'
+last axes; a past has one query, and a new token is written fastest side by side.
 """
 
 import flax.struct
@@ -18,8 +19,8 @@ class Memory:
     """Keys and values of a sentence's memory, shared by all of its hypotheses.
 
     Attributes:
-      key: [batch, num_heads, d_k, source_length].
-      value: [batch, num_heads, source_length, d_v].
+      key: [batch, num_heads, source_length, d_k].
+      value: [batch, num_heads, d_v, source_length].
     """
 
     key: jax.Array
@@ -31,7 +32,7 @@ class Past:
     """Keys and values of the tokens so far, each hypothesis its own.
 
     Attributes:
-      key: [batch, num_hypotheses, num_heads, d_k, max_length].
+      key: [batch, num_hypotheses, num_heads, max_length, d_k].
       value: [batch, num_hypotheses, num_heads, max_length, d_v].
     """
 
@@ -41,24 +42,21 @@ class Past:
     @property
     def max_length(self) -> int:
         """Tokens that there is room for."""
-        return self.key.shape[-1]
+        return self.key.shape[-2]
 
     def grown(self, max_length: int) -> "Past":
         """Return the same with room for `max_length` tokens."""
-        room, none = (0, max_length - self.max_length), (0, 0)
-        return Past(
-            jnp.pad(self.key, (none, none, none, none, room)),
-            jnp.pad(self.value, (none, none, none, room, none)),
-        )
+        room = ((0, 0), (0, 0), (0, 0), (0, max_length - self.max_length), (0, 0))
+        return Past(jnp.pad(self.key, room), jnp.pad(self.value, room))
 
     def with_token(self, key: jax.Array, value: jax.Array, index: jax.Array) -> "Past":
         """Put in [batch, num_hypotheses, num_heads, depth] of one token at `index`."""
-        return Past(
-            lax.dynamic_update_slice_in_dim(self.key, key[..., None], index, axis=4),
-            lax.dynamic_update_slice_in_dim(
-                self.value, value[..., None, :], index, axis=3
-            ),
-        )
+
+        def put(kept: jax.Array, new: jax.Array) -> jax.Array:
+            new = new[..., None, :]
+            return lax.dynamic_update_slice_in_dim(kept, new, index, axis=3)
+
+        return Past(put(self.key, key), put(self.value, value))
 
 
 def attention_to_past(query: jax.Array, past: Past, index: jax.Array) -> jax.Array:
@@ -72,7 +70,7 @@ def attention_to_past(query: jax.Array, past: Past, index: jax.Array) -> jax.Arr
     Returns:
       [batch, num_hypotheses, num_heads, d_v].
     """
-    scores = jnp.einsum("bnhd,bnhdk->bnhk", query / query.shape[-1] ** 0.5, past.key)
+    scores = jnp.einsum("bnhd,bnhkd->bnhk", query / query.shape[-1] ** 0.5, past.key)
     mask = (jnp.arange(past.max_length) <= index)[None, None, None]
     weights = masked_softmax(scores.astype(jnp.float32), mask)
     weights = weights.astype(past.value.dtype)
@@ -90,7 +88,7 @@ def attention_to_memory(query: jax.Array, memory: Memory, mask: jax.Array) -> ja
     Returns:
       [batch, num_hypotheses, num_heads, d_v].
     """
-    scores = jnp.einsum("bnhd,bhdk->bhnk", query / query.shape[-1] ** 0.5, memory.key)
+    scores = jnp.einsum("bnhd,bhkd->bhnk", query / query.shape[-1] ** 0.5, memory.key)
     weights = masked_softmax(scores.astype(jnp.float32), mask)
     weights = weights.astype(memory.value.dtype)
-    return jnp.einsum("bhnk,bhkd->bnhd", weights, memory.value)
+    return jnp.einsum("bhnk,bhdk->bnhd", weights, memory.value)

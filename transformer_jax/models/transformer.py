@@ -192,7 +192,7 @@ class Transformer(nn.Module):
         config = self.config
         shape = (memory.shape[0], num_hypotheses, config.num_heads)
         past = Past(
-            jnp.zeros((*shape, config.key_depth, max_length), config.dtype),
+            jnp.zeros((*shape, max_length, config.key_depth), config.dtype),
             jnp.zeros((*shape, max_length, config.value_depth), config.dtype),
         )
         return Cache(
