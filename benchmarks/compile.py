@@ -101,7 +101,8 @@ def measure(target: str, sizes: Sizes, is_stacked: bool) -> dict[str, Any]:
             "target": name,
             "problem": f"needs {needed} of JAX's version: {message}",
         }
-    config, model = build(sizes)
+    # "auto" looks for the devices that are here.
+    config, model = build(sizes, {"attention_projections": "joint"})
     state, rng = placed_shapes(
         jax.eval_shape(
             lambda: (make_state(config, model, is_stacked), jax.random.key(0))

@@ -64,6 +64,7 @@ def test_the_name_of_a_field_is_that_of_the_parameter_that_it_ends_in():
         "cache_directory",
         "tokenizer_path",
         "init_from",
+        "layer_scan",
         "source_language",
         "target_language",
     }

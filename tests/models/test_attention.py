@@ -136,8 +136,11 @@ def test_different_depths_of_query_and_key_are_an_error():
 
 
 @pytest.mark.parametrize("use_bias", [False, True])
-def test_multi_head_attention_follows_the_paper(use_bias):
-    module, params, given, mask = _multi_head(use_bias=use_bias)
+@pytest.mark.parametrize("projections", ["joint", "apart"])
+def test_multi_head_attention_follows_the_paper(use_bias, projections):
+    module, params, given, mask = _multi_head(
+        use_bias=use_bias, projections=projections
+    )
     expected, _ = reference.multi_head_attention(
         params["params"], given["x"], given["memory"], mask
     )
@@ -145,8 +148,9 @@ def test_multi_head_attention_follows_the_paper(use_bias):
 
 
 @pytest.mark.parametrize("use_bias", [False, True])
-def test_self_attention_follows_the_paper(use_bias):
-    module, params, given, _ = _multi_head(use_bias=use_bias)
+@pytest.mark.parametrize("projections", ["joint", "apart"])
+def test_self_attention_follows_the_paper(use_bias, projections):
+    module, params, given, _ = _multi_head(use_bias=use_bias, projections=projections)
     x, segments = given["memory"], given["visible"].key_segments
     visible = Visibility(segments, segments, is_causal=True)
     expected, _ = reference.multi_head_attention(

@@ -47,7 +47,7 @@ def test_stacked_layers_give_the_same_logits_and_gradients(norm_position):
 
 
 def test_stacked_layers_are_one_program():
-    model, params = _build()
+    model, params = _build(attention_projections="joint")
 
     def num_products(params):
         run = jax.jit(lambda params: small.run(model, params, small.batch()))

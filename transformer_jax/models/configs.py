@@ -5,7 +5,7 @@ from typing import Literal
 
 from transformer_jax.errors import UserError
 from transformer_jax.fields import check_declared, fixed, free
-from transformer_jax.models.attention import AttentionImplementation
+from transformer_jax.models.attention import AttentionImplementation, Projections
 from transformer_jax.models.layers import ACTIVATIONS, NormPosition
 from transformer_jax.models.norms import NORMS
 from transformer_jax.models.positions import POSITIONS, SinusoidLayout
@@ -111,6 +111,11 @@ class TransformerConfig:
         "auto",
         "plain: products and a softmax; fused: a kernel without weights (cuDNN's on a "
         "GPU); auto: fused on a GPU from 256 keys on. The same but for rounding",
+    )
+    attention_projections: Projections = free(
+        "auto",
+        "joint: query, key and value are one product; apart: three; auto: joint on "
+        "accelerators. The same but for rounding",
     )
 
     def __post_init__(self) -> None:

@@ -120,7 +120,7 @@ class Linear(nn.Module):
 
 
 def joint_product(x: jax.Array, maps: Sequence[Linear]) -> list[jax.Array]:
-    """Apply several maps to one input as a single product: wide ones are faster.
+    """Apply several maps to one input as a single, wider product.
 
     Args:
       x: [..., *in_sizes].

@@ -27,6 +27,7 @@ def _attention(config: TransformerConfig) -> MultiHeadAttention:
         dropout_rate=config.attention_dropout_rate,
         rotate=None if rotate is None else rotate(config),
         implementation=config.attention_implementation,
+        projections=config.attention_projections,
         dtype=config.dtype,
     )
 
