@@ -42,7 +42,7 @@ def use_compilation_cache() -> None:
         return
     jax.config.update("jax_compilation_cache_dir", str(directory))
     # Programs that compile faster are not worth a file.
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
 
 
 def _default_directory() -> pathlib.Path:
