@@ -28,6 +28,22 @@ def test_short_sentences_are_learnt_in_300_updates(text, tmp_path):
     assert short_sentences.is_learnt(scores), scores
 
 
+@pytest.mark.slow
+def test_bfloat16_learns_along_the_curve_of_float32(text, tmp_path):
+    curves = []
+    for dtype in ("float32", "bfloat16"):
+        config = short_sentences.short_sentences_config(text)
+        config.model.update(dtype=dtype, dropout_rate=0.1)
+        config.training.update(num_steps=200, log_every_steps=10)
+        short_sentences.train(config, tmp_path / dtype)
+        lines = (tmp_path / dtype / "metrics.jsonl").read_text().splitlines()
+        curves.append([json.loads(line)["train/loss"] for line in lines])
+    assert len(curves[0]) == 20 and curves[0][-1] < curves[0][0] / 2
+    # Means over ten steps; 0.2 % was seen, and no two of them are the same.
+    np.testing.assert_allclose(curves[1], curves[0], rtol=0.01)
+    assert curves[1] != curves[0]
+
+
 def _look_ahead(monkeypatch):
     """Let a target position look at those after it."""
     monkeypatch.setattr(
