@@ -27,7 +27,6 @@ class Sizes:
       is_pre_norm: norms before the sub-layers, and one at the end of each stack.
       rows: sentence pairs of a batch.
       length: positions of a row on either side.
-      real_share: which share of the positions holds tokens; the rest is padding.
     """
 
     model: str
@@ -44,32 +43,21 @@ class Sizes:
     is_pre_norm: bool
     rows: int
     length: int
-    real_share: float = 1.0
 
-    def real_lengths(self) -> np.ndarray:
-        """Return how many tokens each row has, the same on both sides.
-
-        They are spread evenly around `real_share` of the length.
-        """
-        shortest = max(1, round((2 * self.real_share - 1) * self.length))
-        lengths = np.linspace(shortest, self.length, self.rows).round()
-        return lengths.astype(np.int32)
-
-    def real_tokens(self) -> int:
-        """Return the tokens of one side of a batch."""
-        return int(self.real_lengths().sum())
+    @property
+    def num_tokens(self) -> int:
+        """Tokens of one side of a batch, which has no padding."""
+        return self.rows * self.length
 
     def random_tokens(self, seed: int) -> np.ndarray:
-        """Return [rows, length] int32, padding at the end of each row."""
+        """Return [rows, length] int32."""
         rng = np.random.default_rng(seed)
         shape = (self.rows, self.length)
-        tokens = rng.integers(NUM_SPECIAL, self.vocab_size, shape, np.int32)
-        is_real = np.arange(self.length) < self.real_lengths()[:, None]
-        return np.where(is_real, tokens, PAD).astype(np.int32)
+        return rng.integers(NUM_SPECIAL, self.vocab_size, shape, np.int32)
 
 
 def shifted_right(tokens: np.ndarray) -> np.ndarray:
     """Return BOS and then all tokens of each row but the last."""
     shifted = np.roll(tokens, 1, axis=1)
     shifted[:, 0] = BOS
-    return np.where(tokens == PAD, PAD, shifted).astype(np.int32)
+    return shifted

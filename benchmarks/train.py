@@ -64,8 +64,8 @@ def make_rows(results: Sequence[Result], sizes: Sizes | None) -> list[dict[str, 
     ours, product = results[0], results[-1]
     flops = product_rate = None
     if sizes is not None:
-        mean_length = sizes.real_tokens() / sizes.rows
-        flops = step_flops(build(sizes)[1], sizes.rows, mean_length, mean_length)
+        lengths = (sizes.length,) * 2
+        flops = step_flops(build(sizes)[1], sizes.rows, *lengths)
         if product.name == PRODUCT and product.seconds:
             product_rate = product.facts["flops"] / product.median
     chip = recognise(ours.facts.get("device_kind", ""))
@@ -79,7 +79,7 @@ def make_rows(results: Sequence[Result], sizes: Sizes | None) -> list[dict[str, 
         if sizes is not None and flops and result.seconds and result.name != PRODUCT:
             rate = flops / result.median
             row |= {
-                "target_tokens_s": sizes.real_tokens() / result.median,
+                "target_tokens_s": sizes.num_tokens / result.median,
                 "tflops": rate / 1e12,
                 "of_peak": chip and rate / chip.peak,
                 "of_product": product_rate and rate / product_rate,
@@ -164,7 +164,6 @@ def _sizes(options: argparse.Namespace) -> Sizes:
         length=options.length or length,
         vocab_size=options.vocab_size,
         layers=options.layers,
-        real_share=options.real_share,
     )
 
 
@@ -172,7 +171,6 @@ def _describe(options: argparse.Namespace, sizes: Sizes) -> str:
     what = "loss and its gradient" if options.only_loss else f"training {sizes.model}"
     return (
         f"{what}, {sizes.dtype}, a step of {sizes.rows} x {sizes.length} positions, "
-        f"{sizes.real_tokens() / sizes.rows / sizes.length:.0%} of them real, "
         f"V = {sizes.vocab_width}, median of {options.turns} turns of "
         f"{options.steps} steps"
     )
@@ -192,7 +190,6 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--length", type=int, help="positions of a row, either side")
     parser.add_argument("--vocab_size", type=int)
     parser.add_argument("--layers", type=int, help="of each stack, in place of all")
-    parser.add_argument("--real_share", type=float, default=1.0)
     parser.add_argument("--attention", help="model.attention_implementation of ours")
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--steps", type=int, default=5, help="of a turn")

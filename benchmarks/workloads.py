@@ -51,7 +51,6 @@ def make_sizes(
     length: int,
     vocab_size: int | None = None,
     layers: int | None = None,
-    real_share: float = 1.0,
 ) -> Sizes:
     """Return the sizes of a named model and of a batch for it."""
     config = model_config(model, dtype, layers)
@@ -73,7 +72,6 @@ def make_sizes(
         is_pre_norm=fields.norm_position == "pre",
         rows=rows,
         length=length,
-        real_share=real_share,
     )
 
 
@@ -115,17 +113,17 @@ def make_state(
 def make_batch(sizes: Sizes) -> Batch:
     """Return a random batch of one pair a row."""
     source, target = sizes.random_tokens(0), sizes.random_tokens(1)
-    is_source, is_target = source != PAD, target != PAD
     positions = np.broadcast_to(np.arange(sizes.length, dtype=np.int32), source.shape)
+    ones = np.ones_like(source)
     return Batch(
         source_tokens=source,
-        source_segments=is_source.astype(np.int32),
-        source_positions=np.where(is_source, positions, 0).astype(np.int32),
+        source_segments=ones,
+        source_positions=positions,
         decoder_input_tokens=shifted_right(target),
         target_tokens=target,
-        target_segments=is_target.astype(np.int32),
-        target_positions=np.where(is_target, positions, 0).astype(np.int32),
-        loss_weights=is_target.astype(np.float32),
+        target_segments=ones,
+        target_positions=positions,
+        loss_weights=ones.astype(np.float32),
     )
 
 

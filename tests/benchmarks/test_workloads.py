@@ -3,7 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from benchmarks.sizes import PAD
+from benchmarks.sizes import BOS
 from benchmarks.workloads import (
     build,
     make_batch,
@@ -21,15 +21,13 @@ SMALL = make_sizes(
     length=16,
     vocab_size=300,
     layers=1,
-    real_share=0.75,
 )
 
 
-def test_a_batch_has_the_share_of_real_tokens_that_was_asked_for():
+def test_a_batch_is_full_and_its_decoder_reads_what_stands_before():
     batch = make_batch(SMALL)
-    assert batch.loss_weights.mean() == pytest.approx(0.75, abs=0.03)
-    assert batch.loss_weights.sum() == SMALL.real_tokens()
-    np.testing.assert_array_equal(batch.source_tokens == PAD, batch.source_segments < 1)
+    assert batch.loss_weights.sum() == SMALL.num_tokens == 8 * 16
+    assert (batch.decoder_input_tokens[:, 0] == BOS).all()
     np.testing.assert_array_equal(
         batch.decoder_input_tokens[0, 1:8], batch.target_tokens[0, :7]
     )
