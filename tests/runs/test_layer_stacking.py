@@ -50,6 +50,7 @@ def test_a_run_goes_on_with_its_layers_stacked_or_not(text, tmp_path):
         np.testing.assert_allclose(states[1][name], array, atol=1e-4, err_msg=name)
 
 
+@pytest.mark.slow
 def test_stacked_layers_go_on_bit_for_bit(text, tmp_path):
     _train(text, tmp_path / "unbroken", (4, "always"))
     _train(text, tmp_path / "broken", (2, "always"), (4, "always"))
