@@ -106,7 +106,9 @@ def test_on_a_terminal_progress_is_a_bar():
     writer.advance(41)
     writer.write(50, TRAINING)
     writer.close()
+    assert "XLA compiles the first step" in stream.getvalue()
     assert "41/100" in stream.getvalue()
+    assert "left, loss 2.500" in stream.getvalue()
     assert "1234 target tokens/s" in stream.getvalue()
 
 

@@ -167,7 +167,8 @@ class ProgressWriter(MetricWriter):
         scores = {k: v for k, v in values.items() if not k.startswith("train/")}
         if self._bar is not None:
             if text:
-                self._bar.set_postfix_str("  ".join(filter(None, [text, left])))
+                # A narrow terminal cuts the end off.
+                self._bar.set_postfix_str(", ".join(filter(None, [left, text])))
             if scores:
                 self._bar.write(f"step {step}: {_scores(scores)}", file=self._stream)
             return
