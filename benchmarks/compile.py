@@ -48,6 +48,7 @@ from benchmarks.workloads import (  # noqa: E402
     make_step,
 )
 from transformer_jax.commands.messages import command  # noqa: E402
+from transformer_jax.errors import UserError  # noqa: E402
 from transformer_jax.sharding.mesh import (  # noqa: E402
     batch_sharding,
     make_mesh,
@@ -94,13 +95,14 @@ def measure(target: str, sizes: Sizes, is_stacked: bool) -> dict[str, Any]:
     name = target if is_stacked else f"{target}, layer by layer"
     try:
         mesh = make_mesh(_devices(target))
-    except (RuntimeError, NotImplementedError, ValueError) as error:
+    except jax.errors.JaxRuntimeError as error:
+        raise UserError(
+            f"--target {target}: {str(error).splitlines()[0]}. Expected {H100} or a "
+            "TPU topology such as v5e:2x4."
+        ) from error
+    except (RuntimeError, NotImplementedError):  # As JAX says that a wheel is missing.
         needed = "jax-cuda12-plugin and -pjrt" if target == H100 else "libtpu"
-        message = str(error).splitlines()[0][:60]
-        return {
-            "target": name,
-            "problem": f"needs {needed} of JAX's version: {message}",
-        }
+        return {"target": name, "problem": f"needs {needed} of JAX's version"}
     # "auto" looks for the devices that are here.
     config, model = build(sizes, {"attention_projections": "joint"})
     state, rng = placed_shapes(

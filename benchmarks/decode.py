@@ -15,7 +15,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.hardware import has_accelerator, has_cuda
+from benchmarks.hardware import has_cuda
 from benchmarks.records import add_record_arguments, record
 from benchmarks.sizes import Sizes
 from benchmarks.turns import (
@@ -26,6 +26,7 @@ from benchmarks.turns import (
     without_empty_columns,
 )
 from benchmarks.workloads import MODELS, make_sizes
+from transformer_jax.commands.huge_pages import has_accelerator
 from transformer_jax.commands.messages import command
 
 _OURS = "ours"

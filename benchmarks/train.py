@@ -15,7 +15,6 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchmarks.hardware import has_accelerator
 from benchmarks.records import add_record_arguments, record
 from benchmarks.sizes import Sizes
 from benchmarks.turns import (
@@ -26,6 +25,7 @@ from benchmarks.turns import (
     without_empty_columns,
 )
 from benchmarks.workloads import MODELS, build, make_sizes
+from transformer_jax.commands.huge_pages import has_accelerator
 from transformer_jax.commands.messages import command
 from transformer_jax.costs.accelerators import recognise
 from transformer_jax.costs.flops import step_flops

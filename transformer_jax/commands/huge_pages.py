@@ -23,7 +23,7 @@ def restart_with_huge_pages() -> None:
     The number of the process, its files and its directory stay the same. To be called
     first of all, by a program's entry point alone.
     """
-    environment = with_huge_pages(os.environ, platform.libc_ver()[0], _has_accelerator)
+    environment = with_huge_pages(os.environ, platform.libc_ver()[0], has_accelerator)
     if environment is not None:
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)
 
@@ -48,5 +48,6 @@ def with_huge_pages(
     return {**environment, _TUNABLES: f"{tunables}:{ours}" if tunables else ours}
 
 
-def _has_accelerator() -> bool:
+def has_accelerator() -> bool:
+    """Whether Linux shows a device that JAX may find, told without asking JAX."""
     return any(glob.glob(pattern) for pattern in _ACCELERATORS)

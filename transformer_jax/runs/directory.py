@@ -154,7 +154,7 @@ class RunDirectory:
         """
         hardware = {
             **hardware,
-            "processor": _processor(),
+            "processor": processor_name(),
             "num_logical_cores": os.cpu_count(),
         }
         kept = [entry for entry in self.read_hardware() if entry["from_step"] < step]
@@ -233,7 +233,7 @@ class RunDirectory:
             file.writelines(f"{line}\n".encode() for line in translations)
 
 
-def _processor() -> str:
+def processor_name() -> str:
     """Name the host's processor as Linux does, elsewhere its architecture."""
     path = pathlib.Path("/proc/cpuinfo")
     if path.exists():
