@@ -3,27 +3,15 @@ import collections
 import numpy as np
 import pytest
 
+from tests.data.lengths import COMMON_CORPORA, random_lengths
 from transformer_jax.data.batch_shapes import BatchShape, choose_shapes
 from transformer_jax.data.bucketed_plan import plan_buckets
 from transformer_jax.data.sources.text_files import TextFiles
 from transformer_jax.data.token_cache import build_token_cache
 from transformer_jax.data.tokenizer import Tokenizer, sample_sentences, train_tokenizer
 
-
-def _random(count):
-    rng = np.random.default_rng(count)
-    source = rng.integers(1, 40, count)
-    return source, (source + rng.integers(0, 9, count))
-
-
-CORPORA = {
-    "one pair": (np.array([5]), np.array([6])),
-    "fewer pairs than rows": _random(3),
+CORPORA = COMMON_CORPORA | {
     "one batch and a pair": (np.full(51, 9), np.full(51, 9)),
-    "all equal": (np.full(1000, 9), np.full(1000, 4)),
-    "one giant": (np.array([9] * 300 + [5000]), np.array([9] * 301)),
-    "hundreds": _random(701),
-    "thousands": _random(5003),
 }
 
 
@@ -54,7 +42,7 @@ def test_every_epoch_holds_every_pair_exactly_once(corpus, tokens_per_batch):
 
 
 def test_any_step_equals_the_same_step_of_a_walk_through():
-    source, target = _random(701)
+    source, target = random_lengths(701)
     walk = _plan(source, target)
     batches = [walk.batch(step) for step in range(3 * walk.batches_per_epoch)]
     other = plan_buckets(source, target, walk.shapes, seed=0)
@@ -65,7 +53,7 @@ def test_any_step_equals_the_same_step_of_a_walk_through():
 
 
 def test_epochs_and_seeds_differ_in_members_and_order():
-    source, target = _random(701)
+    source, target = random_lengths(701)
     plan, other = _plan(source, target), _plan(source, target, seed=1)
     n = plan.batches_per_epoch
 
@@ -109,7 +97,7 @@ def test_one_position_is_counted_for_eos_and_fillers_count_as_padding():
 
 
 def test_the_share_is_what_the_batches_hold():
-    source, target = _random(701)
+    source, target = random_lengths(701)
     plan = _plan(source, target)
     batches = [plan.batch(i) for i in range(plan.batches_per_epoch)]
     real = sum(source[b.pairs].sum() + len(b.pairs) for b in batches)

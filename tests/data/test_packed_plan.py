@@ -1,13 +1,8 @@
 import numpy as np
 import pytest
 
+from tests.data.lengths import COMMON_CORPORA, random_lengths
 from transformer_jax.data.packed_plan import plan_packed, row_bounds
-
-
-def _random(count):
-    rng = np.random.default_rng(count)
-    source = rng.integers(1, 40, count)
-    return source, source + rng.integers(0, 9, count)
 
 
 def _like_wmt(count):
@@ -19,16 +14,10 @@ def _like_wmt(count):
     return source.clip(1, 255).astype(np.int32), target.clip(1, 255).astype(np.int32)
 
 
-CORPORA = {
-    "one pair": (np.array([5]), np.array([6])),
-    "fewer pairs than rows": _random(3),
+CORPORA = COMMON_CORPORA | {
     "one row and a pair": (np.full(7, 9), np.full(7, 9)),
-    "all equal": (np.full(1000, 9), np.full(1000, 4)),
-    "one giant": (np.array([9] * 300 + [5000]), np.array([9] * 301)),
-    "empty sources": (np.zeros(200, int), _random(200)[1]),
-    "hundreds": _random(701),
-    "thousands": _random(5003),
-    "long texts": (20 * _random(501)[0], 21 * _random(501)[0]),
+    "empty sources": (np.zeros(200, int), random_lengths(200)[1]),
+    "long texts": (20 * random_lengths(501)[0], 21 * random_lengths(501)[0]),
 }
 
 
@@ -66,7 +55,7 @@ def test_every_epoch_holds_every_pair_exactly_once_and_no_row_overflows(
 
 
 def test_any_step_equals_the_same_step_of_a_walk_through():
-    source, target = _random(701)
+    source, target = random_lengths(701)
     walk, other = _plan(source, target), _plan(source, target)
     batches = [walk.batch(step) for step in range(3 * walk.batches_per_epoch)]
     for step in np.random.default_rng(0).permutation(len(batches)).tolist():
@@ -91,7 +80,7 @@ def test_the_plan_is_the_same_on_every_machine():
 
 
 def test_epochs_and_seeds_differ_in_members_and_order():
-    source, target = _random(5003)
+    source, target = random_lengths(5003)
     plan, other = _plan(source, target), _plan(source, target, seed=1)
     n = plan.batches_per_epoch
 
@@ -110,7 +99,7 @@ def test_epochs_and_seeds_differ_in_members_and_order():
 
 def test_a_batch_mixes_rows_of_many_kinds():
     """Of short and of long sentences: their mean length is that of the text."""
-    source, target = _random(5003)
+    source, target = random_lengths(5003)
     plan = _plan(source, target, packed_length=90, tokens_per_batch=4096)
     assert len(plan.shapes) == 1
     for step in range(plan.batches_per_epoch):
@@ -154,7 +143,7 @@ def test_lengths_as_on_wmt14_leave_few_positions_empty(packed_length):
 
 
 def test_the_share_is_what_the_batches_hold():
-    source, target = _random(701)
+    source, target = random_lengths(701)
     plan = _plan(source, target)
     batches = [plan.batch(i) for i in range(plan.batches_per_epoch)]
     real = sum(target[b.pairs].sum() + len(b.pairs) for b in batches)
