@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 QUICKSTART := runs/quickstart
 
-# Huge pages, where the C library has them, spare a quarter of the time of a step on a CPU.
+# Huge pages, where the C library has them, spare some of the time of a step on a CPU.
 export GLIBC_TUNABLES ?= glibc.malloc.hugetlb=1
 
 .PHONY: help install quickstart test test-slow docs lint format clean
