@@ -25,8 +25,7 @@ from benchmarks.turns import (
     timing_row,
     without_empty_columns,
 )
-from benchmarks.workloads import MODELS, make_sizes
-from transformer_jax.commands.huge_pages import has_accelerator
+from benchmarks.workloads import add_model_arguments, make_sizes
 from transformer_jax.commands.messages import command
 
 _OURS = "ours"
@@ -107,19 +106,11 @@ def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--model", choices=MODELS, default="tiny")
-    parser.add_argument(
-        "--dtype",
-        choices=("float32", "bfloat16"),
-        default="bfloat16" if has_accelerator() else "float32",
-    )
+    add_model_arguments(parser, vocab_size=8_000)
     parser.add_argument("--beam_size", type=int, default=4)
     parser.add_argument("--sentences", type=int, default=128)
     parser.add_argument("--num_tokens", type=int, default=24)
-    parser.add_argument("--vocab_size", type=int, default=8_000)
-    parser.add_argument("--layers", type=int, help="of each stack, in place of all")
     parser.add_argument("--turns", type=int, default=7)
-    parser.add_argument("--only", nargs="*", help="these peers, by their rows' names")
     add_record_arguments(parser)
     return parser.parse_args()
 

@@ -24,7 +24,7 @@ from benchmarks.turns import (
     timing_row,
     without_empty_columns,
 )
-from benchmarks.workloads import MODELS, build, make_sizes
+from benchmarks.workloads import add_model_arguments, build, make_sizes
 from transformer_jax.commands.huge_pages import has_accelerator
 from transformer_jax.commands.messages import command
 from transformer_jax.costs.accelerators import recognise
@@ -180,21 +180,13 @@ def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--model", choices=MODELS, default="tiny")
-    parser.add_argument(
-        "--dtype",
-        choices=("float32", "bfloat16"),
-        default="bfloat16" if has_accelerator() else "float32",
-    )
+    add_model_arguments(parser)
     parser.add_argument("--rows", type=int, help="sentence pairs of a batch")
     parser.add_argument("--length", type=int, help="positions of a row, either side")
-    parser.add_argument("--vocab_size", type=int)
-    parser.add_argument("--layers", type=int, help="of each stack, in place of all")
     parser.add_argument("--attention", help="model.attention_implementation of ours")
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--steps", type=int, default=5, help="of a turn")
     parser.add_argument("--prepare_seconds", type=float, default=600.0)
-    parser.add_argument("--only", nargs="*", help="these peers, by their rows' names")
     parser.add_argument("--only_loss", action="store_true")
     parser.add_argument("--flax_examples", metavar="PATH", help="of a checkout of Flax")
     add_record_arguments(parser)

@@ -1,5 +1,6 @@
 """The package's own work, as benchmarks measure it: models, batches and steps."""
 
+import argparse
 import functools
 import resource
 import time
@@ -14,6 +15,7 @@ import numpy as np
 from benchmarks.sizes import BOS, EOS, PAD, Sizes, shifted_right
 from benchmarks.turns import Prepared
 from configs import multi30k_tiny, wmt14_ende_base, wmt14_ende_big
+from transformer_jax.commands.huge_pages import has_accelerator
 from transformer_jax.data.batch import Batch
 from transformer_jax.decoding.translator import Translator
 from transformer_jax.models.interface import TranslationModel
@@ -41,6 +43,21 @@ def model_config(
     if layers is not None:
         config.model.update(num_encoder_layers=layers, num_decoder_layers=layers)
     return config
+
+
+def add_model_arguments(
+    parser: argparse.ArgumentParser, vocab_size: int | None = None
+) -> None:
+    """Add which model is measured, how it computes, and against which peers."""
+    parser.add_argument("--model", choices=MODELS, default="tiny")
+    parser.add_argument(
+        "--dtype",
+        choices=("float32", "bfloat16"),
+        default="bfloat16" if has_accelerator() else "float32",
+    )
+    parser.add_argument("--vocab_size", type=int, default=vocab_size)
+    parser.add_argument("--layers", type=int, help="of each stack, in place of all")
+    parser.add_argument("--only", nargs="*", help="these peers, by their rows' names")
 
 
 def make_sizes(
