@@ -1,11 +1,10 @@
-import json
-
 import numpy as np
 import pytest
 
 from transformer_jax.data import token_cache
 from transformer_jax.data.token_cache import TokenCache, build_token_cache, cache_key
 from transformer_jax.errors import UserError
+from transformer_jax.files import read_checked_json
 
 
 class Pairs:
@@ -217,7 +216,7 @@ def test_shards_left_by_another_text_are_not_taken_over(tmp_path):
 
 def test_the_manifest_records_what_made_the_cache(tmp_path):
     cache = _build(Pairs([([4], [5])]), tmp_path, max_length_ratio=3)
-    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    manifest = read_checked_json(tmp_path / "manifest.json")
     assert manifest == cache.manifest
     assert manifest["settings"] == {
         "max_length": 100,

@@ -27,12 +27,17 @@ from transformer_jax.data.lines import (
     open_bytes,
 )
 from transformer_jax.errors import UserError
-from transformer_jax.files import write_atomically
+from transformer_jax.files import (
+    read_checked_json,
+    sha256_of,
+    with_checksum,
+    write_atomically,
+)
 
 _LOGGER = logging.getLogger(__name__)
 
 # Part of every index's name: raise it when the rules of reading change.
-_FORMAT_VERSION = 1
+_FORMAT_VERSION = 2
 _BLOCK_BYTES = 1 << 24
 _NEWLINE, _TAB = ord("\n"), ord("\t")
 
@@ -87,9 +92,9 @@ class LineIndex:
             base.with_suffix(".txt") if is_gzip(path) else pathlib.Path(path)
         )
         summary_path = base.with_suffix(".json")
-        if not summary_path.exists():
-            self._build(summary_path, has_columns)
-        summary = json.loads(summary_path.read_text())
+        summary = read_checked_json(summary_path)
+        if summary is None or not self._is_whole(summary):
+            summary = self._build(summary_path, has_columns)
         self.counts = LineCounts(**summary["counts"])
         self.sha256: str = summary["sha256"]
         self.blank = np.array(summary["blank"], np.int64)
@@ -116,10 +121,26 @@ class LineIndex:
         with self._text_path.open("rb") as file:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
-    def _build(self, summary_path: pathlib.Path, has_columns: bool) -> None:
-        """Unpack if need be, find the lines, and write the summary last."""
+    def _is_whole(self, summary: dict[str, Any]) -> bool:
+        """Say whether the files of this index are what was written."""
+        try:
+            is_whole = sha256_of(self._offsets_path) == summary["offsets_sha256"]
+            if self._is_unpacked:
+                is_whole &= sha256_of(self._text_path) == summary["sha256"]
+        except (OSError, KeyError):
+            is_whole = False
+        if not is_whole:
+            _LOGGER.warning("The index of %s is damaged", self.path)
+        return is_whole
+
+    @property
+    def _is_unpacked(self) -> bool:
+        return self._text_path != pathlib.Path(self.path)
+
+    def _build(self, summary_path: pathlib.Path, has_columns: bool) -> dict[str, Any]:
+        """Unpack if need be, find the lines, and write and return the summary."""
         _LOGGER.info("Indexing %s", self.path)
-        if self._text_path != pathlib.Path(self.path):
+        if self._is_unpacked:
             with (
                 open_bytes(self.path) as packed,
                 write_atomically(self._text_path) as text,
@@ -142,9 +163,11 @@ class LineIndex:
             "counts": dataclasses.asdict(scan.counts),
             "sha256": scan.sha256.hexdigest(),
             "blank": [int(n) for n in scan.blank],
+            "offsets_sha256": sha256_of(self._offsets_path),
         }
         with write_atomically(summary_path) as out:
-            out.write(json.dumps(summary).encode())
+            out.write(json.dumps(with_checksum(summary)).encode())
+        return summary
 
 
 class _Scan:

@@ -21,7 +21,7 @@ from transformer_jax.data.shards import Shard, find_damage, gather_ids
 from transformer_jax.data.text_source import TextSource
 from transformer_jax.data.tokenizer import Tokenizer
 from transformer_jax.errors import UserError
-from transformer_jax.files import write_atomically
+from transformer_jax.files import read_checked_json, with_checksum, write_atomically
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ def build_token_cache(
         "shard_size": shard_size,
     }
     key = cache_key(source, tokenizers, **settings)  # type: ignore[arg-type]
-    found = _read_json(directory / _MANIFEST)
+    found = read_checked_json(directory / _MANIFEST)
     if found and found.get("key") != key:
         raise UserError(
             f"{directory} holds tokens of another text, tokenizer or setting (key "
@@ -120,7 +120,7 @@ def build_token_cache(
         "shards": shards,
     }
     with write_atomically(directory / _MANIFEST) as file:
-        file.write(json.dumps(manifest, indent=1).encode())
+        file.write(json.dumps(with_checksum(manifest), indent=1).encode())
     _LOGGER.info(
         "Tokenised %d pairs; dropped: %s", num_pairs, _describe_drops(drops) or "none"
     )
@@ -144,7 +144,7 @@ class TokenCache:
           UserError: if it is unfinished, or (with `verify`) a shard is damaged.
         """
         self.directory = pathlib.Path(directory)
-        self.manifest = _read_json(self.directory / _MANIFEST)
+        self.manifest = read_checked_json(self.directory / _MANIFEST)
         if not self.manifest:
             raise UserError(
                 f"{directory} holds no finished token cache ({_MANIFEST} is missing or "
@@ -213,7 +213,7 @@ class _ShardWriter:
         """Return the summary of a shard, which lies whole on disk when this returns."""
         path = self.directory / f"shard-{number:05d}.bin"
         summary_path = path.with_suffix(".json")
-        summary = _read_json(summary_path)
+        summary = read_checked_json(summary_path)
         if summary and summary.get("key") == self.key:
             damage = find_damage(self.directory, summary)
             if not damage:
@@ -225,7 +225,7 @@ class _ShardWriter:
         with write_atomically(path) as file:
             file.write(content)
         with write_atomically(summary_path) as file:
-            file.write(json.dumps(summary).encode())
+            file.write(json.dumps(with_checksum(summary)).encode())
         return summary
 
     def _tokenise(self, number: int) -> tuple[bytes, dict[str, Any]]:
@@ -280,11 +280,3 @@ def _filter(
 
 def _describe_drops(drops: Counter[str]) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in drops.items() if count)
-
-
-def _read_json(path: pathlib.Path) -> dict[str, Any]:
-    """Return the object in a file, or an empty one if there is none that is whole."""
-    try:
-        return json.loads(path.read_text())
-    except (OSError, ValueError):
-        return {}

@@ -1,13 +1,16 @@
 """What a report reads of a run: its config, its metrics and its scores."""
 
 import dataclasses
-import json
+import logging
 import os
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from transformer_jax.files import read_checked_json
 from transformer_jax.runs.directory import RunDirectory
+
+_LOGGER = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,8 +79,10 @@ def _read_evaluations(
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield what `evaluate.py` wrote, by name; other files are nobody's business."""
     for path in sorted(directory.evaluation.glob("*.json")):
-        report = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(report, dict) and "produced_by" in report:
+        report = read_checked_json(path)
+        if report is None:
+            _LOGGER.warning("%s is damaged and left out; evaluate anew.", path)
+        elif "produced_by" in report:
             yield path.stem, report
 
 

@@ -1,7 +1,6 @@
 """Where the numbers of a run are written while it trains."""
 
 import contextlib
-import json
 import math
 import os
 import pathlib
@@ -12,7 +11,7 @@ from typing import Any, TextIO
 
 from transformer_jax.files import write_atomically
 from transformer_jax.training.metrics import WAITED
-from transformer_jax.training.metrics_file import read_rows
+from transformer_jax.training.metrics_file import read_rows, row_line
 
 _PER_SECOND = "_per_second"
 
@@ -78,22 +77,18 @@ class JsonLinesWriter(MetricWriter):
         self._path.parent.mkdir(parents=True, exist_ok=True)
         kept = [row for row in read_rows(self._path) if row["step"] <= start_step]
         with write_atomically(self._path) as file:
-            file.write("".join(map(_line, kept)).encode())
+            file.write("".join(map(row_line, kept)).encode())
         self._file = open(self._path, "a", encoding="utf-8")
 
     def write(self, step: int, values: Mapping[str, float]) -> None:
         clean = {k: v if math.isfinite(v) else None for k, v in values.items()}
         assert self._file is not None
-        self._file.write(_line({"step": step, **clean}))
+        self._file.write(row_line({"step": step, **clean}))
         self._file.flush()
 
     def close(self) -> None:
         if self._file is not None:
             self._file.close()
-
-
-def _line(row: Mapping[str, Any]) -> str:
-    return json.dumps(row) + "\n"
 
 
 class TensorBoardWriter(MetricWriter):
