@@ -3,6 +3,7 @@ import functools
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +19,8 @@ import pytest
 from tests.training.toy import assert_same, random_state
 from transformer_jax.errors import UserError
 from transformer_jax.sharding.mesh import make_mesh, replicated
-from transformer_jax.training.checkpoints import CheckpointStore
+from transformer_jax.training.averaging import average_last
+from transformer_jax.training.checkpoints import CheckpointStore, check_directory
 from transformer_jax.training.state import TrainState
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -169,7 +171,9 @@ def test_a_damaged_newest_step_is_skipped_with_a_warning_and_can_be_saved_again(
     assert not caplog.text
 
 
-def test_steps_after_a_restored_one_go_when_the_run_saves_again(store, tmp_path):
+def test_weights_newer_than_what_is_saved_stay_until_the_run_comes_there_again(
+    store, tmp_path
+):
     for step, score in ((1, 1.0), (2, 9.0), (3, 2.0)):
         save(store, step, score=score)
     store.wait()
@@ -177,8 +181,9 @@ def test_steps_after_a_restored_one_go_when_the_run_saves_again(store, tmp_path)
         a_file_of(tmp_path / "checkpoints" / str(step)).unlink()
     save(store, 1, score=1.0)
     store.wait()
-    assert store.steps() == store.params_steps() == [1]
-    assert store.best_step() == 1
+    assert store.params_steps() == [1, 2, 3]
+    assert store.best_step() == 2
+    assert_same(store.restore(random_state(200))[0], random_state(200, seed=1))
 
 
 def test_what_a_save_only_began_goes_before_the_next_and_nothing_else_ever_goes(
@@ -204,6 +209,124 @@ def test_what_a_save_only_began_goes_before_the_next_and_nothing_else_ever_goes(
     for parent in parents:
         assert {path.name for path in parent.iterdir()} == {"2", "mine", "notes.txt"}
         assert (parent / "mine" / "file").exists()
+
+
+@pytest.mark.parametrize("name", ["0003", "5", "12", "5.backup"])
+def test_folders_that_no_save_has_written_stay_as_they_are(store, tmp_path, name):
+    for parent in (tmp_path / "checkpoints", tmp_path / "parameters"):
+        (parent / name).mkdir(parents=True)
+        (parent / name / "notes.txt").write_text("mine")
+    for step in (2, 7, 8, 9):
+        save(store, step)
+    store.wait()
+    assert_same(store.restore(random_state(200))[0], random_state(200, seed=9))
+    for parent in (tmp_path / "checkpoints", tmp_path / "parameters"):
+        assert (parent / name / "notes.txt").read_text() == "mine"
+    assert store.params_steps() == [7, 8, 9]
+
+
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_what_lies_in_a_saves_place_gets_another_name(
+    store, tmp_path, is_folder, caplog
+):
+    place = tmp_path / "checkpoints" / "2"
+    if is_folder:
+        place.mkdir(parents=True)
+    else:
+        place.parent.mkdir()
+        place.write_text("mine")
+    save(store, 2)
+    store.wait()
+    assert store.steps() == [2]
+    assert (place.parent / "2.other1").exists()
+    assert f"{place} is no checkpoint" in caplog.text
+
+
+def test_a_copy_of_another_step_is_no_state_of_its_name(store, tmp_path, caplog):
+    save(store, 1)
+    store.wait()
+    shutil.copytree(tmp_path / "checkpoints/1", tmp_path / "checkpoints/5")
+    assert_same(store.restore(random_state(200))[0], random_state(200, seed=1))
+    assert "checkpoints/5: it is a copy of step 1" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["a[b]c", "[!x]", "a\\b"])
+def test_a_path_that_orbax_takes_for_a_pattern_is_refused_and_never_counts_as_saved(
+    tmp_path, name
+):
+    with pytest.raises(UserError, match="square brackets or a backslash"):
+        check_directory(tmp_path / name / "run")
+    store = CheckpointStore(tmp_path / name)
+    save(store, 1)
+    with pytest.raises(UserError, match="cannot be read back"):
+        store.close()
+    assert store.steps() == store.params_steps() == []
+
+
+@pytest.mark.parametrize("name", ["a[b", "a]b[", "a*b", "a?b", "a b%20#~", "Ü:|;&'"])
+def test_other_signs_in_a_path_harm_nothing(tmp_path, name):
+    check_directory(tmp_path / name)
+    with CheckpointStore(tmp_path / name) as store:
+        save(store, 1)
+        store.wait()
+        assert_same(store.restore(random_state(200))[0], random_state(200, seed=1))
+
+
+def test_weights_without_a_state_are_never_trained_over(store, tmp_path):
+    for step in (1, 2):
+        save(store, step)
+    store.wait()
+    shutil.rmtree(tmp_path / "checkpoints")
+    with pytest.raises(UserError, match="weights of step 1, 2, .*init_from="):
+        store.restore(random_state(200))
+    assert not store.is_finished(2)
+
+
+def test_missing_or_damaged_parameters_of_the_newest_state_are_written_anew(
+    store, tmp_path, caplog
+):
+    for step, score in ((1, 1.0), (2, 3.0)):
+        save(store, step, score=score)
+    store.wait()
+    assert store.is_finished(2)
+    a_file_of(tmp_path / "parameters/2").unlink()
+    assert not store.is_finished(2)
+    store.restore(random_state(200))
+    store.wait()
+    assert "parameters/2 is written anew from the state beside it" in caplog.text
+    assert store.is_finished(2)
+    assert store.scores() == {1: 1.0, 2: 3.0}
+    restored = store.restore_params(2, random_state(200).params)
+    assert_same(restored, random_state(200, seed=2).params)
+
+
+@pytest.mark.parametrize("damage", ["no list", "empty list", "no note"])
+def test_a_best_that_is_not_whole_is_named_when_best_is_asked_for(
+    store, tmp_path, caplog, damage
+):
+    for step, score in ((1, 1.0), (2, 9.0), (3, 2.0)):
+        save(store, step, score=score)
+    store.wait()
+    folder = tmp_path / "parameters/2"
+    params = random_state(200).params
+    if damage == "empty list":
+        (folder / "checksums.json").write_text("{}")
+        with pytest.raises(UserError, match="parameters/2 are damaged"):
+            store.restore_params("best", params)
+        return
+    name = "checksums.json" if damage == "no list" else "step.json"
+    (folder / name).write_text("{") if damage == "no note" else (folder / name).unlink()
+    assert store.resolve("best") == 3
+    assert "parameters/2" in caplog.text
+    caplog.clear()
+    if damage == "no list":
+        with pytest.raises(UserError, match="parameters/2 are damaged: its saving did"):
+            store.restore_params(2, params)
+        assert average_last(store, 2, params).steps == (1, 3)
+    else:
+        with pytest.raises(UserError, match="parameters/2 are damaged"):
+            average_last(store, 3, params)
+    assert "parameters/2" in caplog.text
 
 
 def test_a_run_without_a_whole_state_is_refused_by_name(store, tmp_path):

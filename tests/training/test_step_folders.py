@@ -73,8 +73,12 @@ def test_a_folder_that_goes_at_once_costs_no_pause(folder, pauses, caplog):
 def test_saves_are_told_from_what_else_lies_there(tmp_path):
     ours = {"7": 7, "12": 12, "12.orbax-checkpoint-tmp": 12}
     ours |= {"3.orbax-checkpoint-tmp-1700000000": 3}
-    for name in (*ours, "12.backup", "best", "x7", "7x", ".orbax-checkpoint-tmp"):
+    others = ("12.backup", "best", "x7", "7x", ".orbax-checkpoint-tmp", "007", "9")
+    for name in (*ours, *others):
         (tmp_path / name).mkdir()
+    for name in ("7", "007"):
+        (tmp_path / name / "step.json").write_text("{}")
+    (tmp_path / "12" / "_METADATA").write_text("{}")
     (tmp_path / "8").write_text("a file")
     saves = step_folders.saves_in(tmp_path)
     assert {path.name: step for path, step in saves.items()} == ours

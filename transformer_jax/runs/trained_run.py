@@ -119,8 +119,8 @@ def read_params(
         if average:
             mean = average_last(store, average, abstract)
             return mean.params, mean.steps
-        which = _which(checkpoint, store)
-        return store.restore_params(which, abstract), (store.resolve(which),)
+        step = store.resolve(_which(checkpoint, store))
+        return store.restore_params(step, abstract), (step,)
 
 
 def _which(checkpoint: str | None, store: CheckpointStore) -> Which:

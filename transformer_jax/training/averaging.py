@@ -45,6 +45,7 @@ def average_last(store: CheckpointStore, num: int, abstract_params: Any) -> Aver
             f"{len(steps)} ({', '.join(map(str, steps)) or 'none'}). Average fewer, or "
             "train with a larger number of kept parameters."
         )
+    store.warn_of_damage(steps[-num])
     return average_steps(store, steps[-num:], abstract_params)
 
 
@@ -84,6 +85,7 @@ def average_range(
             f"{', '.join(map(str, kept)) or 'none'}. Name steps that it keeps, or "
             "train with a larger number of kept parameters."
         )
+    store.warn_of_damage(first, last)
     return average_steps(store, steps, abstract_params)
 
 

@@ -12,9 +12,11 @@ says what it holds, and checksums.json, written last, that it is whole.
 
 import contextlib
 import json
+import logging
 import math
 import os
 import pathlib
+import re
 import threading
 from collections.abc import Mapping
 from typing import Any, Literal, TypeGuard
@@ -32,8 +34,9 @@ from transformer_jax.training.save_failures import (
     wait_for_other_writes,
 )
 from transformer_jax.training.state import TrainState
+from transformer_jax.training.step_folders import read_note
 
-NOTE = "step.json"
+_LOGGER = logging.getLogger(__name__)
 
 Which = int | Literal["best", "last"]
 
@@ -88,8 +91,9 @@ class CheckpointStore:
     ) -> None:
         """Save the state after `step` updates; returns before the files are written.
 
-        Whatever the store holds of this step or later ones, left by a run that was
-        broken off, is replaced or removed, what was only begun before this is written.
+        What the store holds of this step, left by a run that was broken off, is
+        replaced, and what was only begun is removed before this is written. What it
+        holds of later steps stays until the run comes there again.
 
         Args:
           step: number of finished updates.
@@ -119,7 +123,9 @@ class CheckpointStore:
             for folder in (self._params, self._states):
                 folder.mkdir(parents=True, exist_ok=True)
             if jax.process_index() == 0:
-                self._remove_begun()
+                self.remove_begun()
+                for folder in (self._params, self._states):
+                    step_folders.make_way(folder / str(step))
             self._params_saver.save(
                 self._params / str(step), state.evaluated_params, force=True
             )
@@ -156,6 +162,15 @@ class CheckpointStore:
         """Return the steps whose parameters were written to their end, in order."""
         return step_folders.finished_steps(self._params)
 
+    def folders(self) -> list[pathlib.Path]:
+        """Return the folders of all states and parameters, whole or not."""
+        parents = (self._states, self._params)
+        return [
+            parent / str(step)
+            for parent in parents
+            for step in step_folders.all_steps(parent)
+        ]
+
     def newest_params_steps(self) -> list[int]:
         """Return those of them that are kept as the newest, whatever they score.
 
@@ -168,8 +183,8 @@ class CheckpointStore:
         scores = {}
         for step in self.params_steps():
             # A note that cannot be read belongs to a damaged step, and that is no best.
-            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-                score = _read_note(self._params / str(step))["score"]
+            if self._visible_damage(step) is None:
+                score = read_note(self._params / str(step))["score"]
                 if is_score(score):
                     scores[step] = score
         return scores
@@ -178,10 +193,40 @@ class CheckpointStore:
         """Return the step of the highest score, the earliest of equals, if any."""
         return _highest(self.scores())
 
+    def is_finished(self, num_steps: int) -> bool:
+        """Say whether the newest state and its parameters are whole, and of the end."""
+        newest = max(self.steps(), default=0)
+        return newest >= num_steps and not any(
+            step_folders.find_damage(parent / str(newest))
+            for parent in (self._states, self._params)
+        )
+
+    def warn_of_damage(self, first: int = 0, last: float = math.inf) -> None:
+        """Name the parameters from step `first` to `last` that are passed over.
+
+        Only what shows without reading arrays: that is read, and refused, when asked
+        for.
+        """
+        for step in step_folders.all_steps(self._params):
+            if first <= step <= last and (damage := self._visible_damage(step)):
+                step_folders.warn_of_damage(self._params / str(step), damage)
+
+    def _visible_damage(self, step: int) -> str | None:
+        folder = self._params / str(step)
+        if not step_folders.is_finished(folder):
+            return step_folders.UNFINISHED
+        try:
+            read_note(folder)["score"]
+        except (OSError, ValueError, LookupError, TypeError):
+            return f"its {step_folders.NOTE} cannot be read"
+        return None
+
     def restore(
         self, abstract_state: TrainState
     ) -> tuple[TrainState, jax.Array, dict[str, Any]] | None:
         """Read the newest whole state, passing over damaged ones with a warning.
+
+        Where the parameters of its step are missing or damaged, they are written anew.
 
         Args:
           abstract_state: shapes, types and shardings to read into; arrays will do.
@@ -190,17 +235,30 @@ class CheckpointStore:
           state, rng and metadata as they were saved; None if nothing was ever saved.
 
         Raises:
-          UserError: if states were saved but none is whole, or of another model.
+          UserError: if anything was saved but no state is whole, or it is of another
+            model.
         """
         steps = step_folders.all_steps(self._states)
         newest = step_folders.newest_whole(self._states, steps)
         if newest is not None:
-            return self._restore_state(self._states / str(newest), abstract_state)
+            return self._restore_state(newest, abstract_state)
         # One that was never finished and none beside it: killed during the first save.
         if len(steps) > 1 or self.steps():
             raise UserError(
                 f"None of the {len(steps)} checkpoints in {self._states} is whole. "
-                "Copy them back from elsewhere, or remove that folder to start over."
+                "Copy them back from elsewhere, or remove that folder and give another "
+                "--workdir to start over."
+            )
+        begun = set(step_folders.saves_in(self._states).values())
+        if weights := [step for step in self.params_steps() if step not in begun]:
+            run = self._states.parent
+            raise UserError(
+                f"{self._states} holds no state to go on from, while {self._params} "
+                f"holds the weights of step {', '.join(map(str, weights))}, which a "
+                "run that starts anew would write over. Copy the states back; or train "
+                "on from these weights in another --workdir, by "
+                f"--config.training.init_from={run}; or start over in another "
+                "--workdir."
             )
         return None
 
@@ -209,7 +267,7 @@ class CheckpointStore:
 
         Args:
           which: a step; "best", the one of the highest validation score; or "last", the
-            newest whole one, damaged ones being passed over with a warning.
+            newest whole one. Damaged ones are passed over with a warning.
 
         Raises:
           UserError: if there is no such step.
@@ -222,11 +280,13 @@ class CheckpointStore:
             )
         held = f"{self._params} holds the steps {', '.join(map(str, steps))}"
         if which == "last":
-            whole = step_folders.newest_whole(self._params, steps)
+            everything = step_folders.all_steps(self._params)
+            whole = step_folders.newest_whole(self._params, everything)
             if whole is None:
                 raise UserError(f"{held}, but none of them is whole.")
             return whole
         if which == "best":
+            self.warn_of_damage()
             best = self.best_step()
             if best is None:
                 raise UserError(
@@ -235,6 +295,9 @@ class CheckpointStore:
                 )
             return best
         if which not in steps:
+            # One that was begun is there, and what is wrong with it is said later.
+            if which in step_folders.all_steps(self._params):
+                return int(which)
             raise UserError(f"{held}, but not {which}. Use one of these.")
         return int(which)
 
@@ -259,9 +322,10 @@ class CheckpointStore:
         return _read_arrays(self._params_saver, folder, abstract_params)
 
     def _restore_state(
-        self, folder: pathlib.Path, abstract_state: TrainState
+        self, step: int, abstract_state: TrainState
     ) -> tuple[TrainState, jax.Array, dict[str, Any]]:
-        note = _read_note(folder)
+        folder = self._states / str(step)
+        note = read_note(folder)
         some_rng = jax.eval_shape(lambda: jax.random.key(0, impl=note["rng"]))
         abstract_rng = jax.eval_shape(jax.random.key_data, some_rng)
         # Orbax wants back each part that it wrote, and older states have parts that are
@@ -274,6 +338,14 @@ class CheckpointStore:
         # By way of the host, so that it is tied to no device and goes with any mesh.
         rng_data = jnp.asarray(np.asarray(saved["rng"]))
         rng = jax.random.wrap_key_data(rng_data, impl=note["rng"])
+        if damage := step_folders.find_damage(self._params / str(step)):
+            _LOGGER.warning(
+                "%s is written anew from the state beside it: %s.",
+                self._params / str(step),
+                damage,
+            )
+            metadata, score = note["metadata"], note["score"]
+            self.save(step, state, rng=rng, metadata=metadata, score=score)
         return state, rng, note["metadata"]
 
     def _finish(self, step: int, params_note: str, state_note: str) -> None:
@@ -284,12 +356,14 @@ class CheckpointStore:
                 stack.callback(self._state_saver.wait_until_finished)
                 stack.callback(self._params_saver.wait_until_finished)
             if jax.process_index() == 0:
-                for parent, note in (
-                    (self._params, params_note),
-                    (self._states, state_note),
+                for saver, parent, note in (
+                    (self._params_saver, self._params, params_note),
+                    (self._state_saver, self._states, state_note),
                 ):
-                    (parent / str(step) / NOTE).write_text(note, encoding="utf-8")
-                    step_folders.write_checksums(parent / str(step))
+                    folder = parent / str(step)
+                    _check_written(saver, folder, json.loads(note)["arrays"])
+                    (folder / step_folders.NOTE).write_text(note, encoding="utf-8")
+                    step_folders.write_checksums(folder)
                 self._remove_old(step)
         except BaseException as error:
             self._failure = explain(error, step, self._states)
@@ -297,7 +371,7 @@ class CheckpointStore:
             wait_for_other_writes()
             self._remove_unfinished(step)
 
-    def _remove_begun(self) -> None:
+    def remove_begun(self) -> None:
         """Remove what still has the temporary name of a save that was broken off."""
         for parent in (self._states, self._params):
             for path in step_folders.saves_in(parent):
@@ -312,16 +386,33 @@ class CheckpointStore:
                     step_folders.remove(path)
 
     def _remove_old(self, newest: int) -> None:
-        """Remove what need not be kept, and what a broken-off run left behind."""
+        """Remove what need not be kept of the steps up to `newest`."""
         scores = {step: s for step, s in self.scores().items() if step <= newest}
         states = [step for step in self.steps() if step <= newest]
         params = [step for step in self.params_steps() if step <= newest]
         kept_states = {*states[-self._keep_states :]}
         kept_params = {*params[-self._keep_params :], _highest(scores)}
         for parent, kept in ((self._states, kept_states), (self._params, kept_params)):
-            for path in step_folders.saves_in(parent):
-                if not (path.name.isdigit() and int(path.name) in kept):
+            for path, step in step_folders.saves_in(parent).items():
+                if step <= newest and not (path.name.isdigit() and step in kept):
                     step_folders.remove(path)
+
+
+def check_directory(directory: str | os.PathLike[str]) -> None:
+    r"""Refuse a run's folder whose path Orbax takes for a pattern.
+
+    What it would write under a path with a pair of square brackets, or a backslash,
+    could not be read again.
+
+    Raises:
+      UserError: names the path.
+    """
+    path = str(pathlib.Path(directory).absolute())
+    if re.search(r"\\|\[[^/]*\]", path):
+        raise UserError(
+            f"{path} has square brackets or a backslash in its name, with which "
+            "checkpoints cannot be written. Give a --workdir without them."
+        )
 
 
 def is_score(score: float | None) -> TypeGuard[float]:
@@ -337,25 +428,45 @@ def _highest(scores: Mapping[int, float]) -> int | None:
     return max(scores, key=lambda step: (scores[step], -step), default=None)
 
 
-def _read_note(folder: pathlib.Path) -> dict[str, Any]:
-    return json.loads((folder / NOTE).read_text(encoding="utf-8"))
-
-
 def _describe(tree: Any) -> dict[str, str]:
     """Return each array's path with its type and shape."""
     return {
-        jax.tree_util.keystr(path, simple=True, separator="/"): (
-            f"{leaf.dtype}{list(leaf.shape)}"
-        )
+        jax.tree_util.keystr(path, simple=True, separator="/"): _describe_array(leaf)
         for path, leaf in jax.tree_util.tree_leaves_with_path(tree)
     }
+
+
+def _check_written(
+    saver: ocp.StandardCheckpointer, folder: pathlib.Path, arrays: Mapping[str, str]
+) -> None:
+    """Read back what Orbax says of a folder, and compare it with what was to be saved.
+
+    Args:
+      saver: that wrote it.
+      folder: a step's.
+      arrays: as `_describe` describes them.
+
+    Raises:
+      UserError: if they cannot be read, or are others.
+    """
+    metadata = saver.metadata(folder).item_metadata
+    leaves = [] if metadata is None else jax.tree.leaves(metadata.tree)
+    if sorted(_describe_array(leaf) for leaf in leaves) != sorted(arrays.values()):
+        raise UserError(
+            f"{folder} was written, but its arrays cannot be read back. Train into "
+            "another --workdir, on another disk; earlier checkpoints are untouched."
+        )
+
+
+def _describe_array(array: Any) -> str:
+    return f"{array.dtype}{list(array.shape)}"
 
 
 def _read_arrays(
     saver: ocp.StandardCheckpointer, folder: pathlib.Path, abstract: Any
 ) -> Any:
     """Read a folder into the shapes, types and shardings of `abstract`."""
-    saved, wanted = _read_note(folder)["arrays"], _describe(abstract)
+    saved, wanted = read_note(folder)["arrays"], _describe(abstract)
     for name in sorted(saved.keys() | wanted.keys()):
         on_disk, in_model = (tree.get(name, "missing") for tree in (saved, wanted))
         if on_disk != in_model:

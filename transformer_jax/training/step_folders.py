@@ -1,6 +1,7 @@
 """Folders named by steps, each with a list of checksums that says that it is whole."""
 
-import hashlib
+import contextlib
+import itertools
 import json
 import logging
 import pathlib
@@ -8,13 +9,19 @@ import re
 import shutil
 import time
 from collections.abc import Iterable
+from typing import Any
 
-from transformer_jax.files import write_atomically
+from transformer_jax.files import sha256_of, write_atomically
 
 _LOGGER = logging.getLogger(__name__)
 CHECKSUMS = "checksums.json"
+NOTE = "step.json"
+UNFINISHED = f"its saving did not come to an end ({CHECKSUMS} is missing)"
 # STEP, or what Orbax calls it until it is written; some versions add a number.
-_NAME = re.compile(r"([0-9]+)(\.orbax-checkpoint-tmp.*)?")
+_BEGUN = ".orbax-checkpoint-tmp"
+_NAME = re.compile(rf"(0|[1-9][0-9]*)({re.escape(_BEGUN)}.*)?")
+# One of these is in every folder that a save has ended in; others' folders have none.
+_MARKS = (NOTE, CHECKSUMS, "_CHECKPOINT_METADATA", "_METADATA")
 # Seconds between tries to remove a folder, five in all.
 _PAUSES = tuple(0.01 * 2**n for n in range(9))
 
@@ -34,18 +41,28 @@ def is_finished(folder: pathlib.Path) -> bool:
 def find_damage(folder: pathlib.Path) -> str | None:
     """Read all of `folder` and say what is wrong with it; None where nothing is."""
     if not is_finished(folder):
-        return f"its saving did not come to an end ({CHECKSUMS} is missing)"
+        return UNFINISHED
     try:
         expected = json.loads((folder / CHECKSUMS).read_text(encoding="utf-8"))
         present = {str(path.relative_to(folder)) for path in _files(folder)}
+        if NOTE not in expected:
+            return f"{CHECKSUMS} does not list {NOTE}"
         if missing := expected.keys() - present:
             return f"{min(missing)} is missing"
         for name, checksum in expected.items():
             if _checksum(folder / name) != checksum:
                 return f"{name} has changed since it was written"
-    except (OSError, ValueError, AttributeError, TypeError) as error:
+        step = read_note(folder)["step"]
+        if step != int(folder.name):
+            return f"it is a copy of step {step}"
+    except (OSError, ValueError, LookupError, AttributeError, TypeError) as error:
         return f"it cannot be read ({error})"
     return None
+
+
+def read_note(folder: pathlib.Path) -> dict[str, Any]:
+    """Return what `folder` says of itself."""
+    return json.loads((folder / NOTE).read_text(encoding="utf-8"))
 
 
 def all_steps(parent: pathlib.Path) -> list[int]:
@@ -63,7 +80,32 @@ def saves_in(parent: pathlib.Path) -> dict[pathlib.Path, int]:
     """Return the folder of each save, begun or ended, with its step; nothing else."""
     folders = (path for path in parent.glob("*") if path.is_dir())
     names = {folder: _NAME.fullmatch(folder.name) for folder in folders}
-    return {folder: int(name[1]) for folder, name in names.items() if name}
+    return {
+        folder: int(name[1])
+        for folder, name in names.items()
+        if name and (name[2] or _is_save(folder))
+    }
+
+
+def make_way(path: pathlib.Path) -> None:
+    """Give another name to what lies where a save will go and is none."""
+    if path.exists() and not (path.is_dir() and _is_save(path)):
+        number = next(n for n in itertools.count(1) if not _renamed(path, n).exists())
+        path.rename(_renamed(path, number))
+        _LOGGER.warning(
+            "%s is no checkpoint, but bears the name of one that is about to be "
+            "saved; it is called %s now.",
+            path,
+            _renamed(path, number).name,
+        )
+
+
+def _renamed(path: pathlib.Path, number: int) -> pathlib.Path:
+    return path.with_name(f"{path.name}.other{number}")
+
+
+def _is_save(folder: pathlib.Path) -> bool:
+    return any((folder / name).exists() for name in _MARKS)
 
 
 def newest_whole(parent: pathlib.Path, steps: Iterable[int]) -> int | None:
@@ -72,8 +114,13 @@ def newest_whole(parent: pathlib.Path, steps: Iterable[int]) -> int | None:
         damage = find_damage(parent / str(step))
         if damage is None:
             return step
-        _LOGGER.warning("Skipping checkpoint %s: %s.", parent / str(step), damage)
+        warn_of_damage(parent / str(step), damage)
     return None
+
+
+def warn_of_damage(folder: pathlib.Path, damage: str) -> None:
+    """Say that a step is passed over, and why."""
+    _LOGGER.warning("Skipping checkpoint %s: %s.", folder, damage)
 
 
 def remove(folder: pathlib.Path) -> None:
@@ -83,7 +130,11 @@ def remove(folder: pathlib.Path) -> None:
     a network a file that is still open stays under another name. So what is left is
     removed again, until the folder is gone or the tries are used up.
     """
-    # The list first: what is half removed must not look finished.
+    # What is half removed must not look finished.
+    if _BEGUN not in folder.name:
+        begun = folder.with_name(f"{folder.name}{_BEGUN}-removed")
+        with contextlib.suppress(OSError):
+            folder = folder.rename(begun)
     (folder / CHECKSUMS).unlink(missing_ok=True)
     for pause in _PAUSES:
         shutil.rmtree(folder, ignore_errors=True)
@@ -103,10 +154,12 @@ def remove(folder: pathlib.Path) -> None:
 
 def _files(folder: pathlib.Path) -> list[pathlib.Path]:
     found = (path for path in folder.rglob("*") if path.is_file())
-    return sorted(path for path in found if path.name != CHECKSUMS)
+    return sorted(
+        path
+        for path in found
+        if path.name != CHECKSUMS and not path.name.endswith(".partial")
+    )
 
 
 def _checksum(path: pathlib.Path) -> dict[str, int | str]:
-    with open(path, "rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"bytes": path.stat().st_size, "sha256": digest}
+    return {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
