@@ -175,15 +175,17 @@ class Tokenizer:
             model = pathlib.Path(path).read_bytes()
             self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
             self.vocab_size: int = self._processor.vocab_size()
+            # A damaged model may have pieces that are no text, and show it only here.
+            self._processor.id_to_piece(list(range(self.vocab_size)))
         except OSError as error:
             raise UserError(
                 f"Cannot read the tokenizer {path}: {error.strerror}. Name a "
                 "sentencepiece model file."
             ) from error
-        except RuntimeError as error:
+        except (RuntimeError, UnicodeDecodeError) as error:
             raise UserError(
-                f"{path} is not a sentencepiece model. Name a file that sentencepiece "
-                "wrote, usually called *.model."
+                f"{path} is not a sentencepiece model, or a damaged one. Name a file "
+                "that sentencepiece wrote, usually called *.model."
             ) from error
         self.fingerprint = hashlib.sha256(model).hexdigest()
         self.pad_id: int = self._processor.pad_id()
