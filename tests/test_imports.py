@@ -53,6 +53,7 @@ ALLOWED = {
     },
     "commands": {
         "errors",
+        "text_table",
         "data",
         "models",
         "decoding",

@@ -6,7 +6,7 @@ import sys
 from transformer_jax.commands.huge_pages import restart_with_huge_pages
 from transformer_jax.commands.messages import EXIT_USAGE
 
-COMMANDS = ("train", "evaluate", "translate", "prepare", "report", "plot")
+COMMANDS = ("train", "evaluate", "translate", "prepare", "report", "plot", "check")
 
 
 def main() -> None:

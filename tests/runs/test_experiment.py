@@ -11,6 +11,7 @@ from transformer_jax.data.tokenizer import train_tokenizer
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation.scores import score
 from transformer_jax.runs import experiment
+from transformer_jax.runs.run_check import accept_run
 from transformer_jax.runs.trained_run import load_run
 from transformer_jax.training.checkpoints import CheckpointStore
 
@@ -105,6 +106,7 @@ def test_a_run_needs_nothing_but_its_directory(text, run, tmp_path):
     config = json.loads((moved / "config.json").read_text())
     config["data"]["directory"] = "/nowhere"
     (moved / "config.json").write_text(json.dumps(config))
+    accept_run(moved)
     shutil.rmtree(moved / "tokens")
     shutil.rmtree(moved / "checkpoints")
     lines = ["The dog sleeps.", "", "A cat has slept."]
@@ -182,6 +184,9 @@ def test_another_tokenizer_in_a_run_is_refused(run, tmp_path):
     workdir = shutil.copytree(run, tmp_path / "run")
     path = workdir / "tokenizer.model"
     train_tokenizer(["another text", "of other words"] * 9, path, vocab_size=280)
+    with pytest.raises(UserError, match="tokenizer.model is not as this program"):
+        load_run(workdir)
+    (workdir / "manifest.json").unlink()  # As runs were before there was one.
     with pytest.raises(UserError, match="not the tokenizer that this run"):
         load_run(workdir)
 

@@ -1,6 +1,7 @@
 """What a run keeps on disk, and whether a config may go on with it.
 
 RUN/config.json        every field, as it was trained
+RUN/manifest.json      checksums of the files that results depend on
 RUN/data.json          fingerprints of the text and the tokenizers
 RUN/tokenizer.model    sentencepiece, joint for both languages
 RUN/text/              the validation and test splits that the run is scored on
@@ -11,10 +12,12 @@ RUN/metrics.jsonl      a row for each log, each validation and each save
 RUN/events/            the same for TensorBoard
 RUN/hardware.json      what it was trained on, from which step
 RUN/evaluation/        scores, and the translations that were scored
+RUN/lock               who trains here; gone when nobody does
 """
 
 import contextlib
 import json
+import logging
 import os
 import pathlib
 import platform
@@ -27,8 +30,17 @@ from transformer_jax.config.tree import fields_of, leaves
 from transformer_jax.config.versions import read_fields
 from transformer_jax.data.lines import read_lines
 from transformer_jax.errors import UserError
-from transformer_jax.files import write_atomically, write_json
+from transformer_jax.files import (
+    json_bytes,
+    with_checksum,
+    write_atomically,
+    write_json,
+)
+from transformer_jax.runs.manifest import ACCEPT, Manifest
+from transformer_jax.training import step_folders
 from transformer_jax.training.metrics_file import read_rows
+
+_LOGGER = logging.getLogger(__name__)
 
 
 class RunDirectory:
@@ -45,22 +57,21 @@ class RunDirectory:
         self.events = self.root / "events"
         self.hardware_path = self.root / "hardware.json"
         self.evaluation = self.root / "evaluation"
+        self.manifest = Manifest(self.root)
 
     def read_config(self) -> ml_collections.ConfigDict:
         """Return the config the run was trained with.
 
         Raises:
-          UserError: if this is not a run.
+          UserError: if this is not a run, or its config is not as it was written.
         """
-        if not self.config_path.is_file():
-            raise UserError(
-                f"{self.root} is not a run: it has no config.json. Give the --workdir "
-                "that train.py wrote."
-            )
+        if self.is_begun:
+            self.manifest.check(self.config_path)
+        self.check_is_run()
         try:
-            fields = json.loads(self.config_path.read_text())
+            fields = json.loads(self.config_path.read_bytes())
             fields["version"]
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise UserError(
                 f"{self.config_path} is not the config of a run. Give the --workdir "
                 "that train.py wrote."
@@ -70,11 +81,23 @@ class RunDirectory:
         except UserError as error:
             raise UserError(f"{self.config_path} cannot be used: {error}") from error
 
+    def check_is_run(self) -> None:
+        """Refuse a folder that no run has been trained in.
+
+        Raises:
+          UserError: names it.
+        """
+        if not self.config_path.is_file():
+            raise UserError(
+                f"{self.root} is not a run: it has no config.json. Give the --workdir "
+                "that train.py wrote."
+            )
+
     @property
     def is_begun(self) -> bool:
         """Whether anything was trained here, rather than only prepared."""
         folders = (self.root / "checkpoints", self.root / "parameters")
-        return self.config_path.exists() and any(
+        return any(
             path.name.isdigit() for folder in folders for path in folder.glob("*")
         )
 
@@ -99,8 +122,12 @@ class RunDirectory:
         changes: list[str] = []
         if self.is_begun:
             changes = _compare(self.read_config(), config, self.root)
+            if not self.manifest.is_whole:  # The run is older, or it was said.
+                self.read_fingerprints()  # Refuses a run that has none.
+                self.accept_files()
         elif self.config_path.exists():
             self.read_config()  # Refuses a file that no run has written.
+            self.manifest.begin()
             copies = [
                 path for side in sides for path in self.text.glob(f"*.{side}.txt")
             ]
@@ -115,8 +142,24 @@ class RunDirectory:
                 f"{self.root} is no run, but holds {', '.join(taken)}, which a run "
                 "would write over. Give another --workdir."
             )
-        write_json(self.config_path, json.loads(config.to_json()))
+        else:
+            self.manifest.begin()
+        self.manifest.write(self.config_path, json_bytes(json.loads(config.to_json())))
         return changes
+
+    def accept_files(self) -> None:
+        """Take the run's small files for right as they are."""
+        edited = _read_object(self.data_path)
+        self.manifest.accept(self.kept_files(), edited or self.manifest.fingerprints)
+
+    def kept_files(self) -> list[pathlib.Path]:
+        """Return the files that a run's results depend on, of those that are there."""
+        paths = (
+            self.config_path,
+            self.tokenizer_path,
+            *sorted(self.text.glob("*.*.txt")),
+        )
+        return [path for path in paths if path.is_file()]
 
     def check_data(self, fingerprints: Mapping[str, str]) -> None:
         """Write down what text and tokenizers the run uses, or compare with before.
@@ -124,14 +167,11 @@ class RunDirectory:
         Raises:
           UserError: if the run was begun with other text or another tokenizer.
         """
-        if not self.data_path.exists():
-            write_json(self.data_path, dict(fingerprints))
-            return
         before = self.read_fingerprints()
         names = [
             name
             for name in sorted(before.keys() | fingerprints.keys())
-            if before.get(name) != fingerprints.get(name)
+            if before and before.get(name) != fingerprints.get(name)
         ]
         if names:
             raise UserError(
@@ -139,10 +179,30 @@ class RunDirectory:
                 "than the config names now. Give the same text and tokenizer, or use "
                 "another --workdir."
             )
+        self.manifest.record_data(fingerprints)
+        if _read_object(self.data_path) != fingerprints:
+            write_json(self.data_path, dict(fingerprints))
 
     def read_fingerprints(self) -> dict[str, str]:
-        """Return what `check_data` wrote down, by the name of a text or tokenizer."""
-        return json.loads(self.data_path.read_text(encoding="utf-8"))
+        """Return what `check_data` wrote down, by the name of a text or tokenizer.
+
+        Without a manifest data.json counts alone. A run that has begun nothing, or
+        whose files were accepted without them, has none.
+
+        Raises:
+          UserError: if the run must have them, and both files are missing or damaged.
+        """
+        if self.manifest.is_whole:
+            return self.manifest.fingerprints
+        found = _read_object(self.data_path)
+        if found is None and self.is_begun:
+            raise UserError(
+                f"{self.data_path} and manifest.json beside it are missing or damaged, "
+                "so nothing says what text and tokenizer the run was trained with. "
+                f"Copy one of them back, or take what is there for right: `{ACCEPT} "
+                f"{self.root}`."
+            )
+        return found or {}
 
     def record_hardware(self, step: int, hardware: Mapping[str, Any]) -> None:
         """Write down what the run is trained on from `step` on.
@@ -160,17 +220,43 @@ class RunDirectory:
         kept = [entry for entry in self.read_hardware() if entry["from_step"] < step]
         if not kept or kept[-1] != {"from_step": kept[-1]["from_step"], **hardware}:
             kept.append({"from_step": step, **hardware})
-        write_json(self.hardware_path, kept)
+        self.manifest.write(self.hardware_path, json_bytes(kept))
 
     def read_hardware(self) -> list[Mapping[str, Any]]:
-        """Return what the run was trained on, in order; nothing if it never was."""
-        if not self.hardware_path.exists():
+        """Return what the run was trained on, in order; nothing if it is not known."""
+        path = self.hardware_path
+        damage = self.manifest.damage(path)
+        if damage is None and not path.exists():
             return []
-        return json.loads(self.hardware_path.read_text())
+        try:
+            entries = json.loads(path.read_bytes())
+            is_list = all(isinstance(entry["from_step"], int) for entry in entries)
+        except (OSError, ValueError, TypeError, KeyError):
+            is_list = False
+        if is_list and damage is None:
+            return entries
+        _LOGGER.warning(
+            "%s %s: what the run was trained on is left out.",
+            path,
+            damage or "is damaged",
+        )
+        return []
 
     def read_metrics(self) -> list[Mapping[str, Any]]:
         """Return the rows of `metrics.jsonl`, in order; none before the first."""
-        return list(read_rows(self.metrics_path))
+        rows = list(read_rows(self.metrics_path))
+        last = rows[-1]["step"] if rows else 0
+        # A row is written before its step is saved.
+        saved = max(step_folders.finished_steps(self.root / "parameters"), default=0)
+        if last < saved:
+            _LOGGER.warning(
+                "%s ends at step %d, but the run was saved at step %d: later rows are "
+                "lost, and sums and means are without them.",
+                self.metrics_path,
+                last,
+                saved,
+            )
+        return rows
 
     def check_tokenizer(self, fingerprint: str) -> None:
         """Make sure that the tokenizer is the one the weights were trained with.
@@ -178,7 +264,7 @@ class RunDirectory:
         Raises:
           UserError: if it is another.
         """
-        if self.read_fingerprints()["tokenizer"] != fingerprint:
+        if self.read_fingerprints().get("tokenizer", fingerprint) != fingerprint:
             raise UserError(
                 f"{self.tokenizer_path} is not the tokenizer that this run was trained "
                 "with. Copy the right one back."
@@ -187,10 +273,13 @@ class RunDirectory:
     def write_split(
         self, split: str, texts: Iterable[tuple[str, ...]], sides: Sequence[str]
     ) -> None:
-        """Keep a copy of a split's text, unless there is one already."""
+        """Keep a copy of a split's text, unless there is a whole one already."""
         paths = self.split_paths(split, sides)
-        if paths[-1].exists():
+        damages = [path for path in paths if self.manifest.damage(path)]
+        if paths[-1].exists() and not damages:
             return
+        for path in damages:
+            _LOGGER.warning("%s is missing or damaged; it is written anew", path)
         with contextlib.ExitStack() as stack:
             # The last one, which says that all are there, is closed last.
             files = [
@@ -199,6 +288,7 @@ class RunDirectory:
             for text in texts:
                 for file, sentence in zip(files, reversed(text), strict=True):
                     file.write(f"{sentence}\n".encode())
+        self.manifest.record(paths)
 
     def split_paths(self, split: str, sides: Sequence[str]) -> list[pathlib.Path]:
         """Return where the sides of a split's copy lie."""
@@ -210,9 +300,13 @@ class RunDirectory:
         """Return the lines of each side of a split.
 
         Raises:
-          UserError: if the run has no such split.
+          UserError: if the run has no such split, or it is not as it was written.
         """
         paths = self.split_paths(split, sides)
+        for path in paths:
+            self.manifest.check(
+                path, "Training writes it anew from the text, if it is started again."
+            )
         if not paths[-1].exists():
             splits = sorted(
                 {path.name.split(".")[0] for path in self.text.glob("*.txt")}
@@ -228,9 +322,18 @@ class RunDirectory:
         self, name: str, report: Mapping[str, Any], translations: Sequence[str]
     ) -> None:
         """Keep scores as `name`.json and what was scored as `name`.txt."""
-        write_json(self.evaluation / f"{name}.json", report)
+        write_json(self.evaluation / f"{name}.json", with_checksum(report))
         with write_atomically(self.evaluation / f"{name}.txt") as file:
             file.writelines(f"{line}\n".encode() for line in translations)
+
+
+def _read_object(path: pathlib.Path) -> dict[str, Any] | None:
+    """Return the JSON object in a file; None if there is none."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def processor_name() -> str:

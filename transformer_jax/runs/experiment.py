@@ -18,6 +18,7 @@ from transformer_jax.data.bucketed_plan import plan_buckets
 from transformer_jax.data.pipeline import evaluation_batches, make_batches
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation.means import mean_metrics
+from transformer_jax.files import remove_partials
 from transformer_jax.models.parameters import count_params, init_params, param_axes
 from transformer_jax.runs.components import (
     Parts,
@@ -35,6 +36,7 @@ from transformer_jax.runs.corpus import Corpus, prepare_corpus
 from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.runs.joint_tokenizer import check_given_tokenizer
 from transformer_jax.runs.layer_stacking import LayerStacking, choose_stacking
+from transformer_jax.runs.run_lock import training_lock
 from transformer_jax.runs.text import check_source
 from transformer_jax.runs.trained_run import read_params
 from transformer_jax.sharding.mesh import (
@@ -49,7 +51,7 @@ from transformer_jax.sharding.mesh import (
 from transformer_jax.sharding.rules import param_shardings
 from transformer_jax.tasks.task import ValidationParts
 from transformer_jax.training import loop
-from transformer_jax.training.checkpoints import CheckpointStore
+from transformer_jax.training.checkpoints import CheckpointStore, check_directory
 from transformer_jax.training.compiled_step import compiling_ahead
 from transformer_jax.training.state import TrainState, create_state
 from transformer_jax.training.step import LossFn, eval_step, train_step
@@ -85,28 +87,34 @@ def train(
     """
     check_config(config)
     check_parts(config)
+    check_directory(workdir)
     directory, task = RunDirectory(workdir), build_task(config)
     check_source(config, languages(config, task))
     if not directory.is_begun:  # Afterwards what it began with may be gone.
         check_given_tokenizer(config)
-    for change in directory.claim(config, task.sides):
-        _LOGGER.info("Going on with %s", change)
-    keep_params = config.checkpoints.keep_params
-    with CheckpointStore(directory.root, keep_params=keep_params) as store:
-        newest = max(store.steps(), default=0)
-        if newest >= config.training.num_steps:
+    with (
+        training_lock(directory.root),
+        CheckpointStore(
+            directory.root, keep_params=config.checkpoints.keep_params
+        ) as store,
+    ):
+        remove_partials(directory.root)
+        store.remove_begun()
+        for change in directory.claim(config, task.sides):
+            _LOGGER.info("Going on with %s", change)
+        if store.is_finished(config.training.num_steps):
             _LOGGER.info(
                 "%s is finished: %d of %d steps are done. A larger "
                 "--config.training.num_steps goes on.",
                 directory.root,
-                newest,
+                store.steps()[-1],
                 config.training.num_steps,
             )
             return "finished"
         if writers is None:
             writers = default_writers(directory)
         reason = _train(config, directory, store, writers)
-    _LOGGER.info("%s: %s at step %d", directory.root, reason, store.steps()[-1])
+        _LOGGER.info("%s: %s at step %d", directory.root, reason, store.steps()[-1])
     return reason
 
 

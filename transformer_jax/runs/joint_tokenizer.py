@@ -21,6 +21,7 @@ def open_tokenizer(directory: RunDirectory) -> Tokenizer:
     Raises:
       UserError: if it is missing or another.
     """
+    directory.manifest.check(directory.tokenizer_path)
     tokenizer = Tokenizer(directory.tokenizer_path)
     directory.check_tokenizer(tokenizer.fingerprint)
     return tokenizer
@@ -70,6 +71,7 @@ def prepare_tokenizer(
     """
     data, path = config.data, directory.tokenizer_path
     if path.exists():
+        directory.manifest.check(path)
         return Tokenizer(path)
     if given := given_tokenizer(config):
         # Refuses what is no tokenizer before it becomes the run's.
@@ -90,4 +92,5 @@ def prepare_tokenizer(
                 vocab_size=data.vocab_size,
                 normalizer=data.normalizer,
             )
+    directory.manifest.record([path])
     return Tokenizer(path)
