@@ -277,8 +277,9 @@ def test_weights_without_a_state_are_never_trained_over(store, tmp_path):
         save(store, step)
     store.wait()
     shutil.rmtree(tmp_path / "checkpoints")
-    with pytest.raises(UserError, match="weights of step 1, 2, .*init_from="):
-        store.restore(random_state(200))
+    for refuse in (store.check_states, lambda: store.restore(random_state(200))):
+        with pytest.raises(UserError, match="weights of step 1, 2, .*init_from="):
+            refuse()
     assert not store.is_finished(2)
 
 

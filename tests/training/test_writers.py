@@ -33,7 +33,8 @@ def read(path):
     return [without_checksum(json.loads(line)) for line in path.open()]
 
 
-def test_a_resumed_run_writes_no_step_twice(tmp_path):
+def test_a_resumed_run_writes_no_step_twice_and_says_what_goes(tmp_path, caplog):
+    caplog.set_level("INFO", logger="transformer_jax")
     path = tmp_path / "metrics.jsonl"
     writer = begun(JsonLinesWriter(path))
     for step in (10, 20, 30, 40):
@@ -44,6 +45,7 @@ def test_a_resumed_run_writes_no_step_twice(tmp_path):
     writer.close()
     losses = [(row["step"], row["train/loss"]) for row in read(path)]
     assert losses == [(10, 10.0), (20, 20.0), (30, -30.0)]
+    assert "the rows after step 20, up to step 40, go" in caplog.text
 
 
 def test_a_line_cut_off_by_a_kill_is_dropped(tmp_path):

@@ -78,12 +78,17 @@ def _read_evaluations(
     directory: RunDirectory,
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield what `evaluate.py` wrote, by name; other files are nobody's business."""
-    for path in sorted(directory.evaluation.glob("*.json")):
+    # Each evaluation has its translations beside it.
+    translations = directory.evaluation.glob("*.beam*.txt")
+    scores = {path.with_suffix(".json") for path in translations}
+    for path in sorted({*directory.evaluation.glob("*.json"), *scores}):
         report = read_checked_json(path)
-        if report is None:
-            _LOGGER.warning("%s is damaged and left out; evaluate anew.", path)
-        elif "produced_by" in report:
+        if report is not None and "produced_by" in report:
             yield path.stem, report
+        elif path in scores:
+            _LOGGER.warning(
+                "%s is missing or damaged, and left out; evaluate anew.", path
+            )
 
 
 def _values(rows: Sequence[Mapping[str, Any]], name: str) -> list[float]:

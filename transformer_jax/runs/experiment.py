@@ -99,6 +99,7 @@ def train(
         ) as store,
     ):
         remove_partials(directory.root)
+        store.check_states()
         store.remove_begun()
         for change in directory.claim(config, task.sides):
             _LOGGER.info("Going on with %s", change)

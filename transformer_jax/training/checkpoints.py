@@ -207,12 +207,16 @@ class CheckpointStore:
         Only what shows without reading arrays: that is read, and refused, when asked
         for.
         """
-        for step in step_folders.all_steps(self._params):
+        # The newest state was saved with its parameters.
+        steps = {*step_folders.all_steps(self._params), *self.steps()[-1:]}
+        for step in sorted(steps):
             if first <= step <= last and (damage := self._visible_damage(step)):
                 step_folders.warn_of_damage(self._params / str(step), damage)
 
     def _visible_damage(self, step: int) -> str | None:
         folder = self._params / str(step)
+        if not folder.is_dir():
+            return "it is missing"
         if not step_folders.is_finished(folder):
             return step_folders.UNFINISHED
         try:
@@ -220,6 +224,25 @@ class CheckpointStore:
         except (OSError, ValueError, LookupError, TypeError):
             return f"its {step_folders.NOTE} cannot be read"
         return None
+
+    def check_states(self) -> None:
+        """Refuse weights that a run without any state to go on from would write over.
+
+        Raises:
+          UserError: names them, and what can be done.
+        """
+        begun = set(step_folders.saves_in(self._states).values())
+        weights = [step for step in self.params_steps() if step not in begun]
+        if weights and not self.steps():
+            run = self._states.parent
+            raise UserError(
+                f"{self._states} holds no state to go on from, while {self._params} "
+                f"holds the weights of step {', '.join(map(str, weights))}, which a "
+                "run that starts anew would write over. Copy the states back; or train "
+                "on from these weights in another --workdir, by "
+                f"--config.training.init_from={run}; or start over in another "
+                "--workdir."
+            )
 
     def restore(
         self, abstract_state: TrainState
@@ -246,20 +269,9 @@ class CheckpointStore:
         if len(steps) > 1 or self.steps():
             raise UserError(
                 f"None of the {len(steps)} checkpoints in {self._states} is whole. "
-                "Copy them back from elsewhere, or remove that folder and give another "
-                "--workdir to start over."
+                "Copy them back from elsewhere, or start over in another --workdir."
             )
-        begun = set(step_folders.saves_in(self._states).values())
-        if weights := [step for step in self.params_steps() if step not in begun]:
-            run = self._states.parent
-            raise UserError(
-                f"{self._states} holds no state to go on from, while {self._params} "
-                f"holds the weights of step {', '.join(map(str, weights))}, which a "
-                "run that starts anew would write over. Copy the states back; or train "
-                "on from these weights in another --workdir, by "
-                f"--config.training.init_from={run}; or start over in another "
-                "--workdir."
-            )
+        self.check_states()
         return None
 
     def resolve(self, which: Which) -> int:
@@ -280,8 +292,8 @@ class CheckpointStore:
             )
         held = f"{self._params} holds the steps {', '.join(map(str, steps))}"
         if which == "last":
-            everything = step_folders.all_steps(self._params)
-            whole = step_folders.newest_whole(self._params, everything)
+            self.warn_of_damage(steps[-1])
+            whole = step_folders.newest_whole(self._params, steps)
             if whole is None:
                 raise UserError(f"{held}, but none of them is whole.")
             return whole

@@ -1,6 +1,7 @@
 """Where the numbers of a run are written while it trains."""
 
 import contextlib
+import logging
 import math
 import os
 import pathlib
@@ -13,6 +14,7 @@ from transformer_jax.files import write_atomically
 from transformer_jax.training.metrics import WAITED
 from transformer_jax.training.metrics_file import read_rows, row_line
 
+_LOGGER = logging.getLogger(__name__)
 _PER_SECOND = "_per_second"
 
 
@@ -75,7 +77,16 @@ class JsonLinesWriter(MetricWriter):
     def begin(self, start_step: int, num_steps: int) -> None:
         """Open the file to go on after `start_step`; lines of later steps go."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        kept = [row for row in read_rows(self._path) if row["step"] <= start_step]
+        rows = list(read_rows(self._path))
+        kept = [row for row in rows if row["step"] <= start_step]
+        if len(kept) < len(rows):
+            _LOGGER.info(
+                "%s: the rows after step %d, up to step %d, go; these steps are taken "
+                "again",
+                self._path,
+                start_step,
+                max(row["step"] for row in rows),
+            )
         with write_atomically(self._path) as file:
             file.write("".join(map(row_line, kept)).encode())
         self._file = open(self._path, "a", encoding="utf-8")
