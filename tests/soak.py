@@ -27,7 +27,7 @@ from transformer_jax.runs.trained_run import load_run
 from transformer_jax.text_table import text_table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-NUM_STEPS = 60
+NUM_STEPS = 400
 CONFIG = {
     "data.grammar.num_train_pairs": 2000,
     "data.vocab_size": 600,
@@ -40,7 +40,7 @@ CONFIG = {
     "model.d_ff": 64,
     "model.num_heads": 2,
     "training.num_steps": NUM_STEPS,
-    "evaluation.eval_every_steps": 10,
+    "evaluation.eval_every_steps": 50,
     "evaluation.beam_size": 1,
     "checkpoints.save_every_steps": 2,
     "checkpoints.save_every_minutes": 0,
@@ -103,8 +103,7 @@ class Soak:
         """Train until something happens; say whether the run came to its end."""
         event = self.rng.choice([self._kill] * 4 + [self._end, self._fill, self._crowd])
         event(workdir)
-        with_state = (workdir / "checkpoints").is_dir()
-        return with_state and (workdir / "checkpoints" / str(NUM_STEPS)).is_dir()
+        return (workdir / "checkpoints" / str(NUM_STEPS)).is_dir()
 
     def _kill(self, workdir: pathlib.Path) -> None:
         process = self.train(workdir)
@@ -130,16 +129,18 @@ class Soak:
 
     def _crowd(self, workdir: pathlib.Path) -> None:
         """Start the same run a second time, and read it, while it trains."""
-        process = self.train(workdir)
-        lock = workdir / "lock"
-        while process.poll() is None and not lock.exists():
-            time.sleep(0.05)
+        process, lock = self.train(workdir), workdir / "lock"
+        _wait_while(lambda: process.poll() is None and not lock.exists())
         second = self.train(workdir)
         _, said = second.communicate()
         is_refused = second.returncode == ERROR and "in use" in said
         is_over = process.poll() is not None
         self.expect("second start", is_refused or is_over, said)
-        if list((workdir / "parameters").glob("*/checksums.json")):
+        saved = workdir / "parameters"
+        _wait_while(
+            lambda: process.poll() is None and not list(saved.glob("*/checksums.json"))
+        )
+        if saved.is_dir():
             for command in (
                 ("translate", "--checkpoint=last", f"--workdir={workdir}"),
                 ("check", f"--workdir={workdir}"),
@@ -153,6 +154,11 @@ class Soak:
         process.kill()
         _, said = process.communicate()
         self.expect("SIGKILL", "Traceback" not in said, said)
+
+
+def _wait_while(is_waiting: Callable[[], bool]) -> None:
+    while is_waiting():
+        time.sleep(0.05)
 
 
 def _params(workdir: pathlib.Path) -> list[np.ndarray]:
