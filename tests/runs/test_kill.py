@@ -65,7 +65,7 @@ def test_a_run_killed_at_random_ends_bit_for_bit_where_the_unbroken_one_ends(tmp
     assert code == 0, log
 
     rng = random.Random(0)
-    for _ in range(4):
+    for _ in range(5):
         # A save makes ten changes, and there are fifteen saves.
         last_change = rng.randint(8, 33)
         code, log = _train(text, tmp_path / "broken", last_change)
