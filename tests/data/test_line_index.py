@@ -16,27 +16,47 @@ def _write(path, content):
 
 def test_any_line_is_found_whatever_the_block_size(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
-    alphabet = ["a", "é", "中", "😀", " ", "\n", "\r\n", "\u2028", "\x85", "\0", "\t"]
-    text = "".join(rng.choice(alphabet, 3000)) + "end"
+    alphabet = ["a", "é", "中", "😀", " ", "\n", "\r\n", "\u2028", "\x85", "\t"]
+    text = "".join(rng.choice(alphabet, 3000)) + "\0\nno\0\n\0end"
     path = _write(tmp_path / "text", text.encode())
     expected = read_lines(path)
     for block in (1, 7, 64, 1 << 20):
         monkeypatch.setattr(line_index, "_BLOCK_BYTES", block)
         index = LineIndex(path, tmp_path / f"index{block}")
         assert [index[i] for i in range(len(index))] == expected
-        blank = [i for i, line in enumerate(expected) if not line.strip()]
+        blank = [
+            i for i, line in enumerate(expected) if not line.strip("\0 \t\x85\u2028")
+        ]
         assert index.blank.tolist() == blank
         assert index.counts == LineCounts(
             lines=len(expected),
             carriage_returns=text.count("\r\n"),
             separators_inside_lines=text.count("\u2028") + text.count("\x85"),
+            nulls=text.count("\0"),
         )
 
 
-def test_lines_of_unicode_white_space_alone_are_blank(tmp_path):
-    lines = ["a", "\u3000\xa0", "\u2003 \t", "中", "\u200b", "\x85", "\xa0b"]
-    path = _write(tmp_path / "text", "\n".join(lines).encode())
-    assert LineIndex(path, tmp_path).blank.tolist() == [1, 2, 5]
+def test_lines_of_white_space_and_invisible_characters_alone_are_blank(tmp_path):
+    blank = "\u3000\xa0|\u2003 \t|\u200b|\x85|\xad\u2060|\ufeff|\0|\x1b\x7f|\u3164"
+    blank = (blank + "|\u200e\u202a|\ufe0f|\U000e0041").split("|")
+    shown = "a|中|\xa0b|-|\u200bの|\xad1|สวัสดี|ё|\U0001f600|한".split("|")
+    path = _write(tmp_path / "text", "\n".join(shown + blank + shown).encode())
+    index = LineIndex(path, tmp_path)
+    first = len(shown)
+    assert index.blank.tolist() == list(range(first, first + len(blank)))
+
+
+def test_every_byte_order_mark_is_stripped_and_counted(tmp_path, monkeypatch):
+    mark = "\ufeff"
+    content = f"{mark}one\n{mark}two{mark}three\r\n{mark}\n\nend\n{mark}".encode()
+    path = _write(tmp_path / "text", content)
+    for block in (1, 1 << 20):
+        monkeypatch.setattr(line_index, "_BLOCK_BYTES", block)
+        index = LineIndex(path, tmp_path / f"index{block}")
+        lines = [index[i] for i in range(len(index))]
+        assert lines == read_lines(path) == ["one", "twothree", "", "", "end"]
+        assert index.counts.byte_order_marks == 5
+        assert index.blank.tolist() == [2, 3]
 
 
 def test_an_index_is_used_again_until_the_file_changes(tmp_path, monkeypatch):

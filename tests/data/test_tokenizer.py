@@ -45,7 +45,7 @@ def test_special_ids_are_fixed_and_text_uses_none_of_them(tokenizer):
         "a\u2581b \u2581 c\u2581\u2581",
         "\ufdd0\u2581\ufdd1",
         "tab\there, nul\0, bell\a, return\r, escape\x1b",
-        "\u2028\u2029\x85\v\f\xa0\u3000\u200b\ufeff",
+        "\u2028\u2029\x85\v\f\xa0\u3000\u200b\ufeffx",
         "\U0010ffff\ufffd",
         "long " * 3000 + "end",
     ],
@@ -58,6 +58,12 @@ def test_outer_and_repeated_spaces_change_no_token(tokenizer):
     plain, spaced = tokenizer.encode(["the dog .", "  the   dog . "])
     assert plain == spaced
     assert tokenizer.encode(["   "]) == [[]]
+
+
+@pytest.mark.parametrize("line", ["\u200b", "\xad\ufeff", "\t\0\u2060 ", "\u3164"])
+def test_a_line_of_invisible_characters_alone_has_no_tokens(tokenizer, line):
+    assert tokenizer.encode([line, f"{line}a"])[0] == []
+    assert tokenizer.encode([f"{line}a"])[0]
 
 
 def test_a_list_keeps_its_order_with_threads(tokenizer):

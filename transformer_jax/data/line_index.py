@@ -18,13 +18,17 @@ from typing import Any
 
 import numpy as np
 
+from transformer_jax.data.file_formats import HEAD_BYTES, require_text
 from transformer_jax.data.lines import (
     BOM,
+    INVISIBLE_RANGES,
     LineCounts,
-    count_separators,
+    count_oddities,
+    is_blank,
     is_gzip,
     not_utf8,
     open_bytes,
+    strip_line,
 )
 from transformer_jax.errors import UserError
 from transformer_jax.files import (
@@ -37,14 +41,16 @@ from transformer_jax.files import (
 _LOGGER = logging.getLogger(__name__)
 
 # Part of every index's name: raise it when the rules of reading change.
-_FORMAT_VERSION = 2
+_FORMAT_VERSION = 3
 _BLOCK_BYTES = 1 << 24
 _NEWLINE, _TAB = ord("\n"), ord("\t")
 
-# For each byte 0 if it occurs in a character of white space, else 1. A line with a 1 is
+# For each byte 0 if it is in a character that shows nothing, else 1. A line with a 1 is
 # not blank; the few others are looked at one by one.
-_SPACE_BYTES = {b for c in map(chr, range(0x3001)) if c.isspace() for b in c.encode()}
-_IS_LETTER = bytes(byte not in _SPACE_BYTES for byte in range(256))
+_SPACES = {ord(c) for c in map(chr, range(0x3001)) if c.isspace()}
+_INVISIBLE = _SPACES.union(*(range(*limits) for limits in INVISIBLE_RANGES))
+_BLANK_BYTES = {byte for code in _INVISIBLE for byte in chr(code).encode()}
+_IS_LETTER = bytes(byte not in _BLANK_BYTES for byte in range(256))
 
 
 class LineIndex:
@@ -104,8 +110,7 @@ class LineIndex:
 
     def __getitem__(self, number: int) -> str:
         start, stop = self._offsets[number : number + 2].tolist()
-        raw = self._text[start : stop - 1]
-        return raw.removesuffix(b"\r").decode("utf-8")
+        return strip_line(self._text[start : stop - 1]).decode("utf-8")
 
     def __getstate__(self) -> dict[str, Any]:
         opened = ("_offsets", "_text")
@@ -185,16 +190,19 @@ class _Scan:
         start = 0
         for block in _whole_line_blocks(file):
             self.sha256.update(block)
-            skipped = len(BOM) if start == 0 and block.startswith(BOM) else 0
-            if skipped:
-                self.counts += LineCounts(byte_order_marks=1)
-            text = block[skipped:]
-            start += skipped
-            if text:
-                if not text.endswith(b"\n"):
-                    text += b"\n"
-                yield start + self._scan_block(text)
-                start += len(text)
+            if start == 0:
+                require_text(self.path, block[:HEAD_BYTES])
+            if not block.endswith(b"\n"):
+                last_line = block[block.rfind(b"\n") + 1 :]
+                if not last_line.replace(BOM, b""):  # A mark alone is no line.
+                    self.counts += count_oddities(last_line)
+                    block = block.removesuffix(last_line)
+                else:
+                    block += b"\n"
+            if block:
+                yield start + self._scan_block(block)
+                start += len(block)
+        self.counts.require_few_nulls(self.path)
         yield np.array([start], np.uint64)
 
     def _scan_block(self, text: bytes) -> np.ndarray:
@@ -203,15 +211,9 @@ class _Scan:
         codes = np.frombuffer(text, np.uint8)
         ends = np.flatnonzero(codes == _NEWLINE)
         starts = np.concatenate([[0], ends[:-1] + 1])
-        first_line, carriage_returns = self.counts.lines, text.count(b"\r\n")
-        self.blank += (
-            first_line + self._blank_lines(text, codes, starts, ends)
-        ).tolist()
-        self.counts += LineCounts(
-            lines=len(ends),
-            carriage_returns=carriage_returns,
-            separators_inside_lines=count_separators(text) - carriage_returns,
-        )
+        blank = self.counts.lines + self._blank_lines(text, codes, starts, ends)
+        self.blank += blank.tolist()
+        self.counts += count_oddities(text) + LineCounts(lines=len(ends))
         return starts.astype(np.uint64)
 
     def _blank_lines(
@@ -226,7 +228,7 @@ class _Scan:
         is_letter = np.frombuffer(text.translate(_IS_LETTER), np.uint8)
         suspects = np.flatnonzero(np.bitwise_or.reduceat(is_letter, field_starts) == 0)
         blank = [
-            i for i in suspects if not text[field_starts[i] : ends[i]].decode().strip()
+            i for i in suspects if is_blank(text[field_starts[i] : ends[i]].decode())
         ]
         lines = np.searchsorted(starts, field_starts[blank], side="right") - 1
         if self.has_columns:

@@ -11,10 +11,12 @@ import io
 import logging
 import os
 import pathlib
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
+from transformer_jax.data.file_formats import HEAD_BYTES, require_text
 from transformer_jax.errors import UserError
 
 BOM = b"\xef\xbb\xbf"
@@ -23,6 +25,24 @@ _GZIP_MAGIC = b"\x1f\x8b"
 # Characters that other programs take for the end of a line.
 _ASCII_SEPARATORS = b"\v\f\r\x1c\x1d\x1e"
 _OTHER_SEPARATORS = [c.encode() for c in "\x85\u2028\u2029"]
+# What a line must hold to be odd.
+_ODD = re.compile(b"|".join([rb"[\0\v\f\r\x1c-\x1e]", BOM, *_OTHER_SEPARATORS]))
+
+# Characters that show nothing, and are no white space either: controls, what Unicode
+# tells programs to ignore, marks of annotations, and the empty pattern of braille.
+INVISIBLE_RANGES = (
+    (0x00, 0x20), (0x7F, 0xA0), (0xAD, 0xAE), (0x34F, 0x350), (0x61C, 0x61D),
+    (0x115F, 0x1161), (0x17B4, 0x17B6), (0x180B, 0x1810), (0x200B, 0x2010),
+    (0x202A, 0x202F), (0x2060, 0x2070), (0x2800, 0x2801), (0x3164, 0x3165),
+    (0xFE00, 0xFE10), (0xFEFF, 0xFF00), (0xFFA0, 0xFFA1), (0xFFF0, 0xFFFC),
+    (0x1BCA0, 0x1BCA4), (0x1D173, 0x1D17B), (0xE0000, 0xE1000),
+)  # fmt: skip
+_BLANK = re.compile(
+    rf"[\s{''.join(f'{chr(a)}-{chr(b - 1)}' for a, b in INVISIBLE_RANGES)}]*"
+)
+
+# So many NULs may be a slip; more, in more than one line of a hundred, are no text.
+_FEW_NULLS = 10
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -35,6 +55,7 @@ class LineCounts:
     carriage_returns: int = 0
     byte_order_marks: int = 0
     separators_inside_lines: int = 0
+    nulls: int = 0
 
     def __add__(self, other: "LineCounts") -> "LineCounts":
         ours, theirs = dataclasses.astuple(self), dataclasses.astuple(other)
@@ -42,62 +63,84 @@ class LineCounts:
 
     def describe_oddities(self) -> str:
         """Return in words what was stripped and what was kept."""
+        nulls = f", NULs: {self.nulls}" if self.nulls else ""
         return (
             f"stripped carriage returns: {self.carriage_returns}, byte-order marks: "
             f"{self.byte_order_marks}; other separators kept inside lines: "
-            f"{self.separators_inside_lines}"
+            f"{self.separators_inside_lines}{nulls}"
         )
+
+    def require_few_nulls(self, name: str) -> None:
+        """Refuse a file that is hardly text.
+
+        Raises:
+          UserError: if it holds many NULs.
+        """
+        if self.nulls > max(_FEW_NULLS, self.lines // 100):
+            raise UserError(
+                f"{name} holds {self.nulls} NULs in {self.lines} lines, as binary "
+                "files do, or text in another encoding than UTF-8. Check what it is, "
+                "for example with `file`; `tr -d '\\000'` removes them."
+            )
+
+
+def is_blank(line: str) -> bool:
+    """Tell whether a line shows nothing: white space and invisible characters alone."""
+    return _BLANK.fullmatch(line) is not None
 
 
 def iter_lines(stream: Iterable[bytes], name: str = "standard input") -> Iterator[str]:
     r"""Yield the lines of a binary stream without their ends.
 
-    One "\r" before the "\n" and a byte-order mark at the very start go; everything else
-    stays, so n lines in are n lines out. A missing last "\n" is fine. What went, and
-    what stayed though other programs would end a line there, is counted and logged.
+    One "\r" before the "\n" and all byte-order marks go; everything else stays, so n
+    lines in are n lines out. A missing last "\n" is fine. What went, and what stayed
+    though other programs would end a line there, is counted and logged.
 
     Args:
       stream: a file opened in binary mode, which splits at "\n" alone.
       name: what to call the stream in an error.
 
     Raises:
-      UserError: if a line is not UTF-8.
+      UserError: if a line is not UTF-8, or the stream is no text at all.
     """
-    carriage_returns = byte_order_marks = separators = 0
+    counts, head, number = LineCounts(), b"", 0
     for number, raw in enumerate(stream, start=1):
-        if number == 1 and raw.startswith(BOM):
-            byte_order_marks = 1
-            raw = raw.removeprefix(BOM)
-            if not raw:  # A file of a byte-order mark alone holds no line.
-                break
-        raw = raw.removesuffix(b"\n")
-        if raw.endswith(b"\r"):
-            carriage_returns += 1
-            raw = raw.removesuffix(b"\r")
-        separators += count_separators(raw)
+        if len(head) < HEAD_BYTES:
+            head += raw[: HEAD_BYTES - len(head)]
+            require_text(name, head)
+        line = strip_line(raw)
+        if _ODD.search(raw):
+            counts += count_oddities(raw if raw.endswith(b"\n") else raw + b"\n")
+        if not line and not raw.endswith(b"\n"):
+            break  # A byte-order mark alone is no line.
         try:
-            yield raw.decode("utf-8")
+            yield line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise not_utf8(name, number, error) from error
-    if carriage_returns or byte_order_marks or separators:
-        counts = LineCounts(
-            carriage_returns=carriage_returns,
-            byte_order_marks=byte_order_marks,
-            separators_inside_lines=separators,
-        )
+    if counts != LineCounts():
+        (counts + LineCounts(lines=number)).require_few_nulls(name)
         _LOGGER.info("%s: %s", name, counts.describe_oddities())
 
 
-def count_separators(text: bytes) -> int:
-    r"""Count what other programs than this one take for the end of a line.
+def strip_line(raw: bytes) -> bytes:
+    r"""Return a line without its end, one "\r" before that, and byte-order marks."""
+    return raw.removesuffix(b"\n").removesuffix(b"\r").replace(BOM, b"")
 
-    Args:
-      text: without the "\r" of Windows line ends.
-    """
-    count = len(text) - len(text.translate(None, delete=_ASCII_SEPARATORS))
+
+def count_oddities(text: bytes) -> LineCounts:
+    r"""Count what is not plain text in lines that end with "\n"; not the lines."""
+    carriage_returns = text.count(b"\r\n")
+    separators = len(text) - len(text.translate(None, delete=_ASCII_SEPARATORS))
+    byte_order_marks = 0
     if not text.isascii():
-        count += sum(text.count(separator) for separator in _OTHER_SEPARATORS)
-    return count
+        separators += sum(text.count(separator) for separator in _OTHER_SEPARATORS)
+        byte_order_marks = text.count(BOM)
+    return LineCounts(
+        carriage_returns=carriage_returns,
+        byte_order_marks=byte_order_marks,
+        separators_inside_lines=separators - carriage_returns,
+        nulls=text.count(0),
+    )
 
 
 def read_lines(path: str | os.PathLike[str]) -> list[str]:
@@ -163,8 +206,16 @@ def _holds_gzip(path: pathlib.Path, file: io.BufferedReader) -> bool:
 def not_utf8(path: str, line_number: int, error: UnicodeDecodeError) -> UserError:
     """Return the error for a line that is not UTF-8; lines count from 1."""
     byte = error.object[error.start]
+    advice = (
+        "Convert the file from the encoding that it is in, for example from Latin-1 "
+        "with `iconv -f ISO-8859-1 -t UTF-8`."
+    )
+    if b"\0" in error.object[: error.start + HEAD_BYTES]:
+        advice = (
+            "It holds NULs too, as binary files do: find out what it is, for example "
+            "with `file`."
+        )
     return UserError(
         f"{path}, line {line_number}: byte 0x{byte:02x} at byte {error.start + 1} of "
-        "the line is not UTF-8. Convert the file, for example with "
-        "`iconv -f ISO-8859-1 -t UTF-8`."
+        f"the line is not UTF-8. {advice}"
     )

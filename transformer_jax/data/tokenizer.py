@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import sentencepiece
 
+from transformer_jax.data.lines import is_blank
 from transformer_jax.data.text_source import TextSource
 from transformer_jax.errors import UserError
 from transformer_jax.files import write_atomically
@@ -211,7 +212,8 @@ class Tokenizer:
     def encode(self, sentences: Sequence[str], num_threads: int = 1) -> list[list[int]]:
         """Return the ids of each sentence, without special tokens.
 
-        Text never turns into a control token: "<s>" is encoded as three characters.
+        Text never turns into a control token: "<s>" is encoded as three characters. A
+        line that shows nothing is an empty one, whatever invisible characters it has.
 
         Raises:
           TypeError: if a string is given in place of a list of them.
@@ -222,7 +224,9 @@ class Tokenizer:
             )
         ids = self._processor.encode(list(sentences), num_threads=num_threads)
         for i, sentence in enumerate(sentences):
-            if _SPACE_MARK in sentence:
+            if is_blank(sentence):
+                ids[i] = []
+            elif _SPACE_MARK in sentence:
                 ids[i] = self._encode_with_space_mark(sentence)
         return ids
 
