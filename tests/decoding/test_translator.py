@@ -102,6 +102,15 @@ def test_one_translation_for_each_line_in_the_given_order(translator, translatio
     assert translator.translate([]) == []
 
 
+@pytest.mark.parametrize("line", [".", "...", " . . ", ".\u2028."])
+def test_a_line_without_a_letter_or_digit_is_copied(translator, line):
+    together = translator.translate(["abc", line, "a."])
+    copy = " ".join(line.split())
+    assert [candidate.text for candidate in together[1].candidates] == [copy]
+    assert together[2] == translator.translate(["a."])[0]
+    assert together[2].text != "a."
+
+
 def test_empty_lines_come_out_empty(translations):
     for i in (1, 4):
         assert translations[i].text == ""

@@ -2,7 +2,8 @@
 
 python -m transformer_jax.translate --workdir RUN < in.txt > out.txt
 
-One line in, one line out, in the same order, always: an empty line comes out empty.
+One line in, one line out, in the same order, always: an empty line comes out
+empty, and one without a letter or a digit as it is.
 """
 
 import argparse

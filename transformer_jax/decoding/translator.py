@@ -161,9 +161,10 @@ class Translator:
     ) -> list[Translation]:
         """Translate lines, each into one line, in the given order.
 
-        A line of nothing but spaces comes out empty. Sentences are sorted by length and
-        searched in batches of a few fixed shapes; which others share a batch with a
-        sentence does not change its translation.
+        A line that shows nothing comes out empty, and one without a letter or a digit,
+        such as "-" or "...", as it is: models make sentences of those. All others are
+        sorted by length and searched in batches of a few fixed shapes; which others
+        share a batch with a sentence does not change its translation.
 
         Args:
           lines: any text.
@@ -176,28 +177,29 @@ class Translator:
             raise TypeError(
                 f"expected a list of lines, got the single string {lines!r}"
             )
-        pieces_of_line = self._cut_into_pieces(lines)
+        lines = [line.strip() for line in lines]
+        encoded = self._source_tokenizer.encode(lines)
+        pieces_of_line = list(map(self._cut_into_pieces, lines, encoded))
         pieces = [piece for pieces in pieces_of_line for piece in pieces]
         candidates = iter(self._translate_pieces(pieces, progress))
         return [
-            self._join([next(candidates) for _ in pieces]) for pieces in pieces_of_line
+            self._join([next(candidates) for _ in pieces])
+            if pieces
+            else _copy(line if tokens else "")
+            for line, tokens, pieces in zip(lines, encoded, pieces_of_line, strict=True)
         ]
 
-    def _cut_into_pieces(self, lines: Sequence[str]) -> list[list[list[int]]]:
-        """Return the tokens of each line's pieces: mostly one, none if it is empty."""
+    def _cut_into_pieces(self, line: str, tokens: list[int]) -> list[list[int]]:
+        """Return the tokens of a line's pieces: mostly one, none if it is copied."""
         limit = self.settings.max_source_length - 1
-        lines = [line.strip() for line in lines]
-
-        def cut(line: str, tokens: list[int]) -> list[list[int]]:
-            if len(tokens) <= limit:
-                return [tokens] if tokens else []
-            texts = split_line(
-                line, lambda text: len(self._source_tokenizer.encode([text])[0]), limit
-            )
-            return [piece[:limit] for piece in self._source_tokenizer.encode(texts)]
-
-        encoded = self._source_tokenizer.encode(lines)
-        return [cut(*pair) for pair in zip(lines, encoded, strict=True)]
+        if not tokens or not any(character.isalnum() for character in line):
+            return []
+        if len(tokens) <= limit:
+            return [tokens]
+        texts = split_line(
+            line, lambda text: len(self._source_tokenizer.encode([text])[0]), limit
+        )
+        return [piece[:limit] for piece in self._source_tokenizer.encode(texts)]
 
     def _translate_pieces(
         self, pieces: list[list[int]], progress: Callable[[int], None] | None
@@ -292,8 +294,6 @@ class Translator:
 
     def _join(self, pieces: list[tuple[Candidate, ...]]) -> Translation:
         """Put the pieces of a line together again."""
-        if not pieces:
-            return Translation("", (Candidate("", 0.0, 0.0),))
         if len(pieces) == 1:
             return Translation(pieces[0][0].text, pieces[0])
         candidates = tuple(
@@ -351,6 +351,12 @@ def _search_functions(model: TranslationModel) -> tuple[Callable, GrowCacheFn]:
         return model.apply({"params": params}, tokens, cache, method=model.decode_step)
 
     return step, model.grow_cache
+
+
+def _copy(line: str) -> Translation:
+    """Return a line that is not searched for as its own translation."""
+    text = _in_one_line(line)
+    return Translation(text, (Candidate(text, 0.0, 0.0),))
 
 
 def _in_one_line(text: str) -> str:
