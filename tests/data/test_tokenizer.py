@@ -132,6 +132,23 @@ def test_training_on_no_text_is_refused(tmp_path, sentences):
         train_tokenizer(sentences, tmp_path / "model", vocab_size=300)
 
 
+@pytest.mark.parametrize("word", ["Katzenklappe", "漢字仮名"])
+@pytest.mark.parametrize("separator", [" ", ""])
+def test_lines_of_any_length_are_learnt_from(tmp_path, word, separator):
+    long = separator.join([word] * 2000)
+    train_tokenizer([*TEXT, long], tmp_path / "model", vocab_size=370)
+    learnt = Tokenizer(tmp_path / "model")
+    assert len(learnt.encode([word])[0]) <= len(word) // 2
+    train_tokenizer([long], tmp_path / "alone", vocab_size=270)
+
+
+def test_a_sentence_with_a_block_element_is_learnt_from(tmp_path):
+    train_tokenizer(TEXT, tmp_path / "plain", vocab_size=350)
+    marked = [sentence.replace(" ", " \u2585 ", 1) for sentence in TEXT]
+    train_tokenizer(marked, tmp_path / "marked", vocab_size=350)
+    assert (tmp_path / "plain").read_bytes() == (tmp_path / "marked").read_bytes()
+
+
 def test_odd_training_text_does_no_harm(tmp_path):
     odd = ["nul\0inside", "x" * 50_000, "\u2581 \u2028", *TEXT]
     train_tokenizer(odd, tmp_path / "model", vocab_size=350)

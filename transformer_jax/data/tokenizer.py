@@ -33,6 +33,12 @@ NORMALIZERS = ("identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf", _LOWERC
 _SPACE_MARK = "\u2581"
 _NONCHARACTERS = [chr(code) for code in range(0xFDD0, 0xFDF0)]
 
+# sentencepiece learns nothing, without a word, from a sentence of more bytes than this,
+# nor from one with the character that it writes for unknown ones.
+_MAX_BYTES = 4192
+_UNKNOWN_MARK = "\u2585"
+_MAX_PART = _MAX_BYTES // 4  # Characters; UTF-8 takes at most four bytes for one.
+
 # Texts that are read together for a sample.
 _TEXTS_AT_ONCE = 4096
 
@@ -105,7 +111,7 @@ def train_tokenizer(
             rule = {"normalization_rule_name": normalizer}
         try:
             sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=iter(sentences),
+                sentence_iterator=_learnable(sentences),
                 model_writer=model,
                 model_type="bpe",
                 vocab_size=vocab_size,
@@ -122,6 +128,26 @@ def train_tokenizer(
             raise _explain_training_error(str(error), vocab_size) from error
     with write_atomically(path) as file:
         file.write(model.getvalue())
+
+
+def _learnable(sentences: Iterable[str]) -> Iterator[str]:
+    """Yield sentences that sentencepiece passes over in parts, all others as they are.
+
+    Parts end at spaces where there are any; no piece reaches over one anyway.
+    """
+    for sentence in sentences:
+        sentence = sentence.replace(_UNKNOWN_MARK, " ")
+        if len(sentence) <= _MAX_PART or len(sentence.encode()) <= _MAX_BYTES:
+            yield sentence
+            continue
+        start = 0
+        while start < len(sentence):
+            stop = start + _MAX_PART
+            space = sentence.rfind(" ", start + 1, stop)
+            if space > 0 and stop < len(sentence):
+                stop = space
+            yield sentence[start:stop]
+            start = stop
 
 
 def _lowercase_rules() -> Iterator[str]:
