@@ -235,6 +235,7 @@ def test_a_config_that_cannot_be_used_ends_with_a_message(tmp_path, changes, wor
         ["evaluate.py", "--workdir", "x", "--baseline", "b"],
         ["evaluate.py", "--workdir", "x", "--target_language", "de"],
         ["evaluate.py", *_FILES, "--beam_size", "3"],
+        ["evaluate.py", *_FILES, "--hypothesis", "-", "--source", "/dev/stdin"],
         ["evaluate.py", *_FILES, "--bootstrap_samples", "9"],
         ["evaluate.py", *_FILES, "--comet", "m"],
         ["evaluate.py", *_FILES, "--source", "s", "--comet", "m", "--baseline", "b"],

@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from transformer_jax.data import lines
 from transformer_jax.data.lines import iter_lines, read_lines
 from transformer_jax.errors import UserError
 
@@ -22,7 +23,7 @@ def test_only_a_newline_ends_a_line(separator):
 
 
 @pytest.mark.parametrize(
-    ("content", "lines"),
+    ("content", "expected"),
     [
         (b"", []),
         (b"\n", [""]),
@@ -38,11 +39,11 @@ def test_only_a_newline_ends_a_line(separator):
         (b"a\0b\n", ["a\0b"]),
     ],
 )
-def test_lines_by_hand(content, lines, tmp_path):
+def test_lines_by_hand(content, expected, tmp_path):
     path = tmp_path / "text"
     path.write_bytes(content)
-    assert list(iter_lines(io.BytesIO(content))) == lines
-    assert read_lines(path) == lines
+    assert list(iter_lines(io.BytesIO(content))) == expected
+    assert read_lines(path) == expected
 
 
 def test_what_is_odd_about_a_text_is_counted_and_said(caplog):
@@ -96,6 +97,13 @@ def test_a_broken_gzip_is_named(tmp_path, damage):
     path.write_bytes(packed)
     with pytest.raises(UserError, match=r"text\.gz is not a whole gzip file"):
         read_lines(path)
+
+
+def test_a_dash_is_standard_input(tmp_path, monkeypatch):
+    path = tmp_path / "text"
+    path.write_bytes(gzip.compress(b"a\nb\n"))
+    monkeypatch.setattr(lines, "STANDARD_INPUT", str(path))
+    assert read_lines("-") == ["a", "b"]
 
 
 def test_a_missing_file_and_a_directory_are_named(tmp_path):

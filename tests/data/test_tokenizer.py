@@ -178,6 +178,9 @@ def test_a_file_that_is_no_model_is_refused(tmp_path):
         Tokenizer(tmp_path / "text")
     with pytest.raises(UserError, match="Cannot read the tokenizer .*absent"):
         Tokenizer(tmp_path / "absent")
+    (tmp_path / "link").symlink_to("gone")
+    with pytest.raises(UserError, match="link is a link to gone, which does not exist"):
+        Tokenizer(tmp_path / "link")
 
 
 class _Numbers:

@@ -1,5 +1,7 @@
 """What an evaluation is called, and what belongs together in one."""
 
+import os
+
 import pytest
 
 from transformer_jax.config import default
@@ -49,6 +51,13 @@ def test_namesakes_splits_and_extra_scores_have_names_of_their_own(tmp_path):
     }
     assert len(names) == len(texts) * len(extras)
     assert run_evaluation.file_name("a/../b/test") == texts[2]
+
+
+def test_a_pipe_is_named_after_its_lines(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    for path in (str(tmp_path / "fifo"), "-", "/dev/fd/63"):
+        names = {run_evaluation.file_name(path, [line]) for line in "aba"}
+        assert len(names) == 2
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ python evaluate.py --hypothesis H --reference R --target_language de   finished 
                                          with --source S, copies of it are warned of
 python evaluate.py --hypothesis H --baseline B --reference R --target_language de
                                          are two systems different? paired bootstrap
+
+Files may be plain or gzip, and pipes; - is standard input.
 """
 
 import argparse
@@ -19,7 +21,7 @@ from transformer_jax.commands.arguments import (
 )
 from transformer_jax.commands.compilation_cache import use_compilation_cache
 from transformer_jax.commands.messages import command
-from transformer_jax.data.lines import read_lines
+from transformer_jax.data.lines import STANDARD_INPUT, read_lines
 from transformer_jax.evaluation.comet import load_comet
 from transformer_jax.evaluation.scored_text import name_test_set
 from transformer_jax.evaluation.scores import Scores, normalise_language, score
@@ -189,6 +191,9 @@ def _find_mistake(options: argparse.Namespace, given: set[str]) -> str | None:
       options: all of them.
       given: names of those that differ from their defaults.
     """
+    texts = (options.source, options.reference, options.hypothesis, options.baseline)
+    if sum(text in ("-", STANDARD_INPUT) for text in texts) > 1:
+        return "standard input can be read once, so that only one text can come from it"
     if options.workdir is None:
         needed: tuple[str, ...] = ("hypothesis", "reference", "target_language")
         if options.comet is not None and options.baseline is not None:

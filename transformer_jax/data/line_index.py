@@ -24,6 +24,7 @@ from transformer_jax.data.lines import (
     INVISIBLE_RANGES,
     LineCounts,
     count_oddities,
+    describe_missing,
     is_blank,
     is_gzip,
     not_utf8,
@@ -82,6 +83,7 @@ class LineIndex:
           UserError: if the file is missing, empty, not UTF-8, or without its tabs.
         """
         self.path = str(path)
+        require_regular_file(pathlib.Path(path))
         with open_bytes(path):  # The errors of a path that cannot be read.
             stat = os.stat(path)
         name = [
@@ -263,6 +265,22 @@ class _Scan:
             )
             number = self.counts.lines + line + 1
             raise not_utf8(self.path, number, inside) from error
+
+
+def require_regular_file(path: pathlib.Path) -> None:
+    """Refuse what is missing, and pipes, before one of them is opened and waited for.
+
+    Raises:
+      UserError: names the path.
+    """
+    is_stream = path.name == "-" or path.exists()
+    if is_stream and not (path.is_file() or path.is_dir()):
+        raise UserError(
+            f"{path} is a pipe or a device, and the text of a run must be in regular "
+            "files, which are read more than once. Write it to a file first."
+        )
+    if not path.exists():
+        raise UserError(describe_missing(path))
 
 
 def _whole_line_blocks(file: Any) -> Iterator[bytes]:

@@ -19,6 +19,7 @@ from typing import BinaryIO
 from transformer_jax.data.file_formats import HEAD_BYTES, require_text
 from transformer_jax.errors import UserError
 
+STANDARD_INPUT = "/dev/stdin"
 BOM = b"\xef\xbb\xbf"
 _GZIP_MAGIC = b"\x1f\x8b"
 
@@ -144,11 +145,15 @@ def count_oddities(text: bytes) -> LineCounts:
 
 
 def read_lines(path: str | os.PathLike[str]) -> list[str]:
-    """Return all lines of a text file, plain or gzip, blank ones included.
+    """Return all lines of a text, plain or gzip, blank ones included.
+
+    Args:
+      path: a file or a pipe; "-" for standard input.
 
     Raises:
-      UserError: if the file is missing, not a file, a broken gzip or not UTF-8.
+      UserError: if there is no such file, or it is a broken gzip or not UTF-8.
     """
+    path = STANDARD_INPUT if os.fspath(path) == "-" else path
     with open_bytes(path) as file:
         return list(iter_lines(file, str(path)))
 
@@ -173,10 +178,7 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             with gzip.GzipFile(fileobj=file) as unpacked:
                 yield unpacked  # type: ignore[misc]
     except FileNotFoundError as error:
-        raise UserError(
-            f"There is no file {path}. Check the path; relative paths start at the "
-            "data directory, or else at the current one."
-        ) from error
+        raise UserError(describe_missing(path)) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise UserError(
             f"{path} is not a whole gzip file ({error}). Fetch or compress it again."
@@ -186,6 +188,27 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             f"Cannot read {path}: {error.strerror or error}. Check the file and its "
             "permissions."
         ) from error
+
+
+def describe_missing(path: pathlib.Path) -> str:
+    """Say that there is no such file, and why if a link on its way leads nowhere."""
+    if dead_link := describe_dead_link(path):
+        return (
+            f"There is no file {path}: {dead_link}. Restore what it points at, or link "
+            "it anew."
+        )
+    return (
+        f"There is no file {path}. Check the path; relative paths start at the data "
+        "directory, or else at the current one."
+    )
+
+
+def describe_dead_link(path: pathlib.Path) -> str | None:
+    """Name the link on the way to a file that leads nowhere, if there is one."""
+    for link in (path, *path.parents):
+        if link.is_symlink() and not link.exists():
+            return f"{link} is a link to {os.readlink(link)}, which does not exist"
+    return None
 
 
 def is_gzip(path: str | os.PathLike[str]) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import sentencepiece
 
-from transformer_jax.data.lines import is_blank
+from transformer_jax.data.lines import describe_dead_link, is_blank
 from transformer_jax.data.text_source import TextSource
 from transformer_jax.errors import UserError
 from transformer_jax.files import write_atomically
@@ -205,9 +205,10 @@ class Tokenizer:
             # A damaged model may have pieces that are no text, and show it only here.
             self._processor.id_to_piece(list(range(self.vocab_size)))
         except OSError as error:
+            reason = describe_dead_link(pathlib.Path(path)) or error.strerror
             raise UserError(
-                f"Cannot read the tokenizer {path}: {error.strerror}. Name a "
-                "sentencepiece model file."
+                f"Cannot read the tokenizer {path}: {reason}. Name a sentencepiece "
+                "model file."
             ) from error
         except (RuntimeError, UnicodeDecodeError) as error:
             raise UserError(

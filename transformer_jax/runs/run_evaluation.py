@@ -77,7 +77,7 @@ def evaluate_run(
     translator = run.translator(**search)
     if files is not None:
         sources, references = read_pair(*files)
-        text = file_name(files[0])
+        text = file_name(files[0], sources)
     else:
         sources, references = run.directory.read_split(split)
         text = split
@@ -127,9 +127,14 @@ def read_pair(source: str, reference: str) -> tuple[list[str], list[str]]:
     return sources, references
 
 
-def file_name(path: str) -> str:
-    """Return a name for a file's evaluations: those of namesakes have another."""
+def file_name(path: str, lines: Sequence[str] = ()) -> str:
+    """Return a name for a file's evaluations: those of namesakes have another.
+
+    A pipe, which has no name, is called after the lines that came out of it.
+    """
     resolved = pathlib.Path(path).resolve()
+    if lines and not resolved.is_file():
+        return f"pipe@{_hash(repr(lines))}"
     return f"{resolved.name}@{_hash(str(resolved))}"
 
 

@@ -1,9 +1,15 @@
 import gzip
+import os
 import pickle
 
 import pytest
 
-from transformer_jax.data.sources.text_files import TextFiles
+from transformer_jax.data.sources.text_files import (
+    TextFiles,
+    TextFileSettings,
+    open_text_files,
+)
+from transformer_jax.data.text_source import OpenRequest
 from transformer_jax.errors import UserError
 
 
@@ -128,6 +134,49 @@ def test_files_that_cannot_be_read_are_named(write, tmp_path):
     packed.write_bytes(packed.read_bytes()[:-10])
     with pytest.raises(UserError, match=r"cut\.gz is not a whole gzip file"):
         TextFiles([packed], [good])
+
+
+def _open(tmp_path, **fields):
+    settings = TextFileSettings(directory=str(tmp_path), **fields)
+    return open_text_files(settings, OpenRequest(("en", "de"), 0, tmp_path / "index"))
+
+
+@pytest.fixture
+def four(write):
+    """Name the two sides of two splits, as fields."""
+    return {
+        f"{split}_{side}": write(f"{split}.{side}", "x\n").name
+        for split in ("train", "validation")
+        for side in ("source", "target")
+    }
+
+
+@pytest.mark.parametrize("field", ["train_source", "validation_target"])
+def test_a_pipe_is_refused_before_anything_is_read(field, four, tmp_path):
+    assert set(_open(tmp_path, **four)) == {"train", "validation"}
+    os.mkfifo(tmp_path / "fifo")
+    for name in ("fifo", "/dev/null", "-"):
+        with pytest.raises(UserError, match=f"{name} is a pipe or a device.*regular"):
+            _open(tmp_path, **four | {field: name})
+    with pytest.raises(UserError, match="fifo is a pipe"):
+        TextFiles([tmp_path / "fifo"], [tmp_path / "train.source"])
+
+
+def test_a_link_that_leads_nowhere_is_named_as_that(four, write, tmp_path):
+    (tmp_path / "link").symlink_to("gone")
+    for path in ("link", "link/train.en"):
+        with pytest.raises(UserError, match=r"no file .*link is a link to gone, which"):
+            _open(tmp_path, **four | {"train_source": path})
+
+
+def test_a_comma_inside_a_file_name_is_explained(four, write, tmp_path):
+    write("Haus, Hof.en", "x\n")
+    write("Haus, Hof.de", "x\n")
+    source = four | {"train_source": "Haus, Hof.en"}
+    with pytest.raises(UserError, match="2 source files but 1 target.*Commas part"):
+        _open(tmp_path, **source)
+    with pytest.raises(UserError, match="no file .*/Haus.*Commas part.*rename"):
+        _open(tmp_path, **source | {"train_target": "Haus, Hof.de"})
 
 
 def test_text_without_a_single_pair_is_refused(write):

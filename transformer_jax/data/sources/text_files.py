@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from transformer_jax.data.line_index import LineIndex
+from transformer_jax.data.line_index import LineIndex, require_regular_file
 from transformer_jax.data.lines import LineCounts
 from transformer_jax.data.text_source import OpenRequest, Text, TextSource
 from transformer_jax.errors import UserError
@@ -68,7 +68,12 @@ def open_text_files(
       UserError: if a split has no file, or its files cannot be read as asked.
     """
     check_text_files(settings, request.languages)
-    return {split: _open_split(split, settings, request) for split in _splits(settings)}
+    splits = _splits(settings)
+    # All of them, before the first is read.
+    for split in splits:
+        for side in ("source", "target")[: len(request.languages)]:
+            _require_files(settings, f"{split}_{side}")
+    return {split: _open_split(split, settings, request) for split in splits}
 
 
 def _splits(settings: TextFileSettings) -> tuple[str, ...]:
@@ -104,6 +109,25 @@ def _paths(settings: TextFileSettings, field: str) -> list[pathlib.Path]:
     directory = pathlib.Path(settings.directory)
     paths = getattr(settings, field).split(",")
     return [directory / path.strip() for path in paths if path.strip()]
+
+
+def _require_files(settings: TextFileSettings, field: str) -> None:
+    """Make sure that what a field names can be read more than once.
+
+    Raises:
+      UserError: names the file; explains commas where there are any.
+    """
+    value = getattr(settings, field)
+    for path in _paths(settings, field):
+        try:
+            require_regular_file(path)
+        except UserError as error:
+            if "," not in value:
+                raise
+            raise UserError(
+                f"{error} Commas part the names in {field}={value!r}: rename a file "
+                "whose own name holds one, or make a link to it."
+            ) from error
 
 
 class TextFiles:
@@ -226,7 +250,8 @@ def _check_paths(sides: Sequence[Paths]) -> None:
             raise UserError(
                 f"{len(sides[0])} source files but {len(paths)} target files are "
                 f"named: {_names(sides[0])} and {_names(paths)}. Give each source file "
-                "its target file, in the same order."
+                "its target file, in the same order. Commas part names, so that none "
+                "can hold one."
             )
 
 
