@@ -83,15 +83,24 @@ def test_an_archive_with_another_checksum_is_refused(tmp_path):
     [
         ("wmt14_translate/de-en", ("en", "fr"), "has the languages de, en"),
         ("wmt14_translate", ("en", "de"), "configurations are .*de-en"),
-        ("wmt14_translate/de-fr", ("en", "de"), "is not a data set"),
+        (
+            "wmt14_translate/de-fr",
+            ("en", "de"),
+            "knows. Its configurations are cs-en, de-en, fr-en, hi-en, ru-en. Give",
+        ),
+        ("wmt14_translate/en-de", ("en", "de"), "Set it to .*/de-en, for either dir"),
+        ("ted_hrlr_translate/en_to_pt", ("en", "pt"), "Set it to .*/pt_to_en, for ei"),
+        ("wmt14_translate/de-en:9.9.9", ("en", "de"), "9.9.9, only: 1.0.0. Give"),
+        ("wmt14_translate/de-en/1.0.0", ("en", "de"), "It is no name. Give"),
         ("no_such_set/de-en", ("en", "de"), "is not a data set"),
     ],
 )
 def test_a_name_that_will_not_do_is_refused_before_the_download(
     tmp_path, no_network, name, languages, words
 ):
-    with pytest.raises(UserError, match=words):
+    with pytest.raises(UserError, match=words) as caught:
         prepare(name, str(tmp_path / "data"), *languages)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_bucket_is_no_place_to_prepare_in():

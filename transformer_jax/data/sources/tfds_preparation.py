@@ -13,7 +13,7 @@ import re
 import socket
 import urllib.parse
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from transformer_jax.data.sources.tfds_directory import (
@@ -29,6 +29,7 @@ from transformer_jax.errors import UserError
 
 _LOGGER = logging.getLogger(__name__)
 _CONNECT_SECONDS = 3.0
+_NAME = re.compile("(?P<set>[^/:]+)(/(?P<configuration>[^/:]+))?(:[^/:]+)?")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -209,18 +210,41 @@ def _make_builder(name: str, root: str) -> Any:
     # TFDS looks for builders in one folder after another and gives up, without a word,
     # at the first that lacks one of its own requirements. This is the one of WMT.
     importlib.import_module("tensorflow_datasets.translate")
+    parts = _NAME.fullmatch(name)
+    if parts is None:
+        raise _unknown(name, "It is no name.")
     try:
-        configurations = tfds.builder_cls(re.split("[/:]", name)[0]).builder_configs
-        if configurations and "/" not in name:
-            raise ValueError(f"Its configurations are {', '.join(configurations)}.")
+        configurations = tfds.builder_cls(parts["set"]).builder_configs
+    except tfds.core.DatasetNotFoundError as error:
+        raise _unknown(name, _first_line(error)) from error
+    if configurations and parts["configuration"] not in configurations:
+        reason = f"Its configurations are {', '.join(configurations)}."
+        if twin := _other_direction(parts["configuration"] or "", configurations):
+            reason = f"Set it to {parts['set']}/{twin}, for either direction. {reason}"
+        raise _unknown(name, reason)
+    try:
         return tfds.builder(name, data_dir=root, file_format="array_record")
-    except (tfds.core.DatasetNotFoundError, ValueError) as error:
-        raise UserError(
-            f"tfds.name={name!r} is not a data set that TensorFlow "
-            "Datasets knows. Give its name and configuration, as "
-            '"wmt14_translate/de-en".\n'
-            f"{_first_line(error)}"
-        ) from error
+    except (AssertionError, ValueError) as error:  # The first is for the version.
+        # Before the reason, TFDS says what it was called with.
+        reason = _first_line(error).rpartition('}": ')[2]
+        raise _unknown(name, reason) from error
+
+
+def _other_direction(name: str, configurations: Iterable[str]) -> str | None:
+    """Return the configuration of the same languages in another order, if any."""
+    given = _languages_in(name)
+    return next((c for c in configurations if _languages_in(c) == given), None)
+
+
+def _languages_in(configuration: str) -> list[str]:
+    return sorted(re.findall("[a-z]+", configuration.lower()))
+
+
+def _unknown(name: str, reason: str) -> UserError:
+    return UserError(
+        f"tfds.name={name!r} is not a data set that TensorFlow Datasets knows. "
+        f'{reason} Give its name and configuration, as "wmt14_translate/de-en".'
+    )
 
 
 def _failures() -> tuple[type[Exception], ...]:
