@@ -28,6 +28,7 @@ FILES = [
     "manifest.json",
     "tokenizer.model",
     "hardware.json",
+    "repetitions.json",
     "metrics.jsonl",
     "text/test.source.txt",
     "text/test.target.txt",

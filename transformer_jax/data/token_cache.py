@@ -144,13 +144,14 @@ class TokenCache:
           UserError: if it is unfinished, or (with `verify`) a shard is damaged.
         """
         self.directory = pathlib.Path(directory)
-        self.manifest = read_checked_json(self.directory / _MANIFEST)
-        if not self.manifest:
+        manifest = read_checked_json(self.directory / _MANIFEST)
+        if not manifest:
             raise UserError(
                 f"{directory} holds no finished token cache ({_MANIFEST} is missing or "
                 "broken). Start the run again to build it."
             )
-        shards = self.manifest["shards"]
+        self.manifest = manifest
+        shards = manifest["shards"]
         damages = (find_damage(self.directory, shard) for shard in shards if verify)
         if damage := next(filter(None, damages), None):
             raise UserError(

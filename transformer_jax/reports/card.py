@@ -34,7 +34,7 @@ def write_card(workdir: str | os.PathLike[str]) -> str:
 def make_card(run: RunSummary) -> str:
     """Return the card as Markdown."""
     parts = row_models.of_run(run)
-    facts = render(Report(run.name, _facts(run, parts)), "markdown")
+    facts = render(Report(run.name, _facts(run, parts), run.warnings), "markdown")
     departing = list(_departures(run))
     scores = render(Report("Scores", _scores(run)), "markdown")
     departures = render(Report("Departures from the defaults", departing), "markdown")

@@ -47,9 +47,9 @@ _NOTES = (
 
 def make_report(workdirs: Sequence[str | os.PathLike[str]]) -> Report:
     """List each condition of Sections 5 and 6.1 for each run."""
-    rows = []
-    for workdir in workdirs:
-        run = read_run(workdir)
+    rows, notes = [], list(_NOTES)
+    for run in map(read_run, workdirs):
+        notes += run.warnings
         for condition, paper, measured in _conditions(run):
             is_met = None if measured is None else measured == paper
             rows.append(
@@ -60,7 +60,7 @@ def make_report(workdirs: Sequence[str | os.PathLike[str]]) -> Report:
                     "is_met": is_met,
                 }
             )
-    return Report("The paper's conditions", rows, _NOTES)
+    return Report("The paper's conditions", rows, notes)
 
 
 def _conditions(run: RunSummary) -> Iterator[tuple[str, Any, Any]]:
@@ -69,6 +69,10 @@ def _conditions(run: RunSummary) -> Iterator[tuple[str, Any, Any]]:
     paper = next(row for row in paper_numbers.TABLE_3 if row.row == size)
     is_french = run.config["data"]["target_language"] == "fr"
     yield "text", "WMT14", _text(run.config["data"])
+    for split in ("validation", "test"):
+        counted = run.repetitions.get(split)
+        repeated = None if counted is None else counted.in_training
+        yield f"{split} pairs that are trained on too", 0, repeated
     yield "steps", paper.num_steps, run.steps
     yield from _field_conditions(run, paper, is_french)
     yield from _decoding_conditions(run, size, is_french)

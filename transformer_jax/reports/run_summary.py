@@ -7,8 +7,10 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from transformer_jax.data.repeated_texts import Repetitions
 from transformer_jax.files import read_checked_json
 from transformer_jax.runs.directory import RunDirectory
+from transformer_jax.runs.repetition_record import describe, read_repetitions
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -31,6 +33,8 @@ class RunSummary:
       target_tokens: of the target side.
       hardware: what it was trained on, in order.
       evaluations: what `evaluate.py` wrote, by the name of its file.
+      repetitions: of each split, how many texts are trained on as well; empty for runs
+        from before that was counted.
     """
 
     name: str
@@ -45,6 +49,12 @@ class RunSummary:
     target_tokens: float | None
     hardware: Sequence[Mapping[str, Any]]
     evaluations: Mapping[str, Mapping[str, Any]]
+    repetitions: Mapping[str, Repetitions]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader of any score of the run should know."""
+        return [f"{self.name}: {note}" for note in describe(self.repetitions)]
 
 
 def read_run(workdir: str | os.PathLike[str]) -> RunSummary:
@@ -71,6 +81,7 @@ def read_run(workdir: str | os.PathLike[str]) -> RunSummary:
         target_tokens=_total(metrics, "train/target_tokens"),
         hardware=directory.read_hardware(),
         evaluations=dict(_read_evaluations(directory)),
+        repetitions=read_repetitions(directory),
     )
 
 

@@ -42,9 +42,11 @@ def make_report(
       num_chips: how many of them, if not what they wrote down.
     """
     rows = [_paper_row(result) for result in paper_numbers.TABLE_2]
-    for workdir in workdirs:
-        rows += _run_rows(read_run(workdir), accelerator, num_chips)
-    return Report("Table 2: translation quality and training cost", rows, _NOTES)
+    notes = list(_NOTES)
+    for run in map(read_run, workdirs):
+        rows += _run_rows(run, accelerator, num_chips)
+        notes += run.warnings
+    return Report("Table 2: translation quality and training cost", rows, notes)
 
 
 def _paper_row(result: paper_numbers.TranslationResult) -> Row:

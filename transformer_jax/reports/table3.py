@@ -30,6 +30,7 @@ def make_report(workdirs: Sequence[str | os.PathLike[str]] = ()) -> Report:
     """
     runs = [read_run(workdir) for workdir in workdirs]
     by_row = {run.name: run for run in runs}
+    notes = [*_NOTES, *(warning for run in runs for warning in run.warnings)]
     rows = [_row(row, by_row.pop(row.row, None)) for row in paper_numbers.TABLE_3]
     rows += [
         {
@@ -39,7 +40,7 @@ def make_report(workdirs: Sequence[str | os.PathLike[str]] = ()) -> Report:
         | _measured(run)
         for run in by_row.values()
     ]
-    return Report("Table 3: variations of the Transformer", rows, _NOTES)
+    return Report("Table 3: variations of the Transformer", rows, notes)
 
 
 def _row(row: Variation, run: RunSummary | None) -> Row:

@@ -17,6 +17,7 @@ from transformer_jax.data.tokenizer import SpecialIds, Tokenizer
 from transformer_jax.runs.components import build_task, languages
 from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.runs.joint_tokenizer import prepare_tokenizer
+from transformer_jax.runs.repetition_record import keep_repetitions
 from transformer_jax.runs.rim import naming
 from transformer_jax.runs.text import keep_text, open_text
 
@@ -55,7 +56,7 @@ def prepare_corpus(
       UserError: if the text cannot be used, or is not what the run was begun with.
     """
     task = build_task(config)
-    tokens = pathlib.Path(config.data.cache_directory or directory.tokens)
+    tokens = tokens_directory(config, directory)
     sources = open_text(config, languages(config, task), tokens / "lines")
     tokenizer = prepare_tokenizer(config, directory, sources["train"])
     tokenizers = (tokenizer,) * len(task.sides)
@@ -63,12 +64,21 @@ def prepare_corpus(
     directory.check_data(fingerprints | {"tokenizer": tokenizer.fingerprint})
     keep_text(directory, sources, task.sides)
     train = _tokenise(config.data, "train", sources["train"], tokenizers, tokens)
+    splits = [split for split in sources if split != "train"]
+    keep_repetitions(directory, train, splits, task.sides, tokenizers)
     plan = plan_training(config, *task.plan_lengths(train.lengths))
     _LOGGER.info("%s", plan.describe())
     validation = _tokenise(
         config.data, "validation", sources["validation"], tokenizers, tokens
     )
     return Corpus(tokenizers, train, validation, plan)
+
+
+def tokens_directory(
+    config: ml_collections.ConfigDict, directory: RunDirectory
+) -> pathlib.Path:
+    """Return where the tokens of a run are kept."""
+    return pathlib.Path(config.data.cache_directory or directory.tokens)
 
 
 def _tokenise(

@@ -5,6 +5,7 @@ RUN/manifest.json      checksums of the files that results depend on
 RUN/data.json          fingerprints of the text and the tokenizers
 RUN/tokenizer.model    sentencepiece, joint for both languages
 RUN/text/              the validation and test splits that the run is scored on
+RUN/repetitions.json   how many of their texts are trained on too
 RUN/tokens/            tokenised text, unless data.cache_directory names a place
 RUN/checkpoints/       full states, to go on from
 RUN/parameters/        weights alone: the last few, and the best

@@ -22,6 +22,12 @@ from transformer_jax.evaluation.phenomenon_scores import (
 from transformer_jax.evaluation.scored_text import ScoredText, name_test_set
 from transformer_jax.evaluation.scores import Scores, score
 from transformer_jax.grammar.phenomena import PHENOMENA, phenomenon_examples
+from transformer_jax.runs.corpus import tokens_directory
+from transformer_jax.runs.repetition_record import (
+    describe,
+    file_repetitions,
+    read_repetitions,
+)
 from transformer_jax.runs.trained_run import TrainedRun
 
 _LOGGER = logging.getLogger(__name__)
@@ -85,6 +91,16 @@ def evaluate_run(
     test_set = name_split_or_file(
         run.config.data, split, files and files[0], len(sources)
     )
+    if files is None:
+        counted = read_repetitions(run.directory)
+        counted = {name: counted[name] for name in ("train", split) if name in counted}
+    else:
+        tokens, sides = (
+            tokens_directory(run.config, run.directory),
+            (sources, references),
+        )
+        counted = file_repetitions(run.directory, tokens, sides, run.tokenizers)
+    test_set = dataclasses.replace(test_set, notes=test_set.notes + describe(counted))
     hypotheses = _translate(translator, sources)
     scores = score(
         hypotheses,
