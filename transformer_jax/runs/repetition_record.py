@@ -78,7 +78,7 @@ def file_repetitions(
         except UserError:
             continue
         of_text, of_tokenizers = train.manifest["text"], train.manifest["tokenizers"]
-        if of_text == wanted["train"] and wanted["tokenizer"] in of_tokenizers:
+        if of_text == wanted.get("train") and wanted["tokenizer"] in of_tokenizers:
             return count_repetitions(train, {"scored": sides}, tokenizers)
     return {}
 
