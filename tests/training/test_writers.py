@@ -1,8 +1,10 @@
 import io
 import json
 import math
+import struct
 
 import pytest
+from tensorboardX.proto.event_pb2 import Event, SessionLog
 
 from transformer_jax.files import without_checksum
 from transformer_jax.training import writers
@@ -69,6 +71,32 @@ def test_tensorboard_gets_a_file_of_events(tmp_path):
     writer.close()
     (events,) = tmp_path.glob("events.out.tfevents.*")
     assert b"train/loss" in events.read_bytes()
+
+
+def _events(path):
+    """Read a file of events: each is its length, a checksum, itself, a checksum."""
+    data = path.read_bytes()
+    while data:
+        (length,) = struct.unpack_from("<Q", data)
+        yield Event.FromString(data[12 : 12 + length])
+        data = data[16 + length :]
+
+
+@pytest.mark.parametrize("start_step", [0, 3])
+def test_tensorboard_shows_no_step_twice_after_a_kill(tmp_path, start_step):
+    shown = []
+    for number, start in enumerate((0, start_step)):
+        writer = begun(TensorBoardWriter(tmp_path / str(number)), start)
+        for step in range(start + 1, 7):
+            writer.write(step, {"train/loss": float(number)})
+        writer.close()
+        (path,) = (tmp_path / str(number)).iterdir()
+        for event in _events(path):  # As TensorBoard reads them, file after file.
+            if event.session_log.status == SessionLog.START:
+                shown = [step for step in shown if step < event.step]
+            elif event.HasField("summary"):
+                shown.append(event.step)
+    assert shown == [1, 2, 3, 4, 5, 6]
 
 
 def test_off_a_terminal_progress_is_a_line_now_and_then():

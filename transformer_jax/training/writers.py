@@ -113,8 +113,7 @@ class TensorBoardWriter(MetricWriter):
         """Start a file of events; those of later steps in older files are hidden."""
         from tensorboardX import SummaryWriter
 
-        purge_step = start_step + 1 if start_step else None
-        self._writer = SummaryWriter(self._directory, purge_step=purge_step)
+        self._writer = SummaryWriter(self._directory, purge_step=start_step + 1)
 
     def write(self, step: int, values: Mapping[str, float]) -> None:
         for name, value in values.items():
