@@ -157,3 +157,37 @@ def test_a_warm_up_that_outlasts_the_training_is_warned_of(schedule, caplog):
     changes = {"optimizer.schedule": schedule, "training.num_steps": 4_000}
     (message,) = _warnings(caplog, changes)
     assert "warmup_steps=4000 is not below config.training.num_steps=4000" in message
+
+
+DEEP = {"model.num_encoder_layers": 12, "model.num_decoder_layers": 6}
+
+
+@pytest.mark.parametrize(
+    ("changes", "needed"),
+    [
+        (DEEP, 8_000),
+        (DEEP | {"optimizer.warmup_steps": 7_999}, 8_000),
+        (DEEP | {"model.num_decoder_layers": 18}, 12_000),
+        (DEEP | {"optimizer.schedule": "inverse_sqrt"}, 8_000),
+    ],
+    ids=str,
+)
+def test_deep_post_norm_stacks_with_a_short_warm_up_are_warned_of(
+    changes, needed, caplog
+):
+    (message,) = _warnings(caplog, changes)
+    assert "norm_position=post" in message
+    assert f"Warm up for {needed} steps" in message
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        DEEP | {"model.norm_position": "pre"},
+        DEEP | {"optimizer.warmup_steps": 8_000},
+        DEEP | {"model.num_encoder_layers": 11},
+    ],
+    ids=str,
+)
+def test_stacks_that_can_be_trained_are_not(changes, caplog):
+    assert not _warnings(caplog, changes)

@@ -15,6 +15,10 @@ from transformer_jax.config.versions import CONFIG_VERSION
 from transformer_jax.errors import UserError
 from transformer_jax.fields import declared
 
+_PAPER_NUM_LAYERS = 6
+# Stacks of so many layers, with norms behind the sub-layers, often diverge.
+_DEEP = 2 * _PAPER_NUM_LAYERS
+
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -27,6 +31,7 @@ def check_config(config: ml_collections.ConfigDict) -> None:
     _check_fields(config)
     _warn_of_batch_size(config)
     _warn_of_length(config)
+    _warn_of_depth(config)
 
 
 def _check_fields(config: ml_collections.ConfigDict) -> None:
@@ -105,4 +110,22 @@ def _warn_of_length(config: ml_collections.ConfigDict) -> None:
             f"the steps from there on keep its last learning rate, {last:g}"
             if num_steps > optimizer.num_steps
             else "its lowest learning rates are never reached",
+        )
+
+
+def _warn_of_depth(config: ml_collections.ConfigDict) -> None:
+    """Warn of deep post-norm stacks whose warm-up is not longer than for six layers."""
+    model, warmup_steps = config.model, config.optimizer.warmup_steps
+    if model.name != "transformer" or model.norm_position != "post":
+        return
+    num_layers = max(model.num_encoder_layers, model.num_decoder_layers)
+    needed = round(PAPER_WARMUP_STEPS * num_layers / _PAPER_NUM_LAYERS)
+    if num_layers >= _DEEP and warmup_steps < needed:
+        _LOGGER.warning(
+            "%d layers with config.model.norm_position=post often do not learn with a "
+            "warm-up as short as config.optimizer.warmup_steps=%d. Warm up for %d "
+            "steps or more, or use norm_position=pre.",
+            num_layers,
+            warmup_steps,
+            needed,
         )
