@@ -57,7 +57,8 @@ def test_only_an_incomplete_set_has_a_note_which_gives_the_right_lengths():
 
 def test_the_name_is_printed_with_the_scores_and_kept_in_the_json():
     text = name_test_set("newstest2014.de", 2, ENDE)
-    found = scores.score(["Ja", "Nein"], ["Ja.", "Nein."], "de", test_set=text)
+    lines = ["Ja, das ist gut.", "Nein, so nicht."]
+    found = scores.score(lines, ["Oh, das ist gut.", lines[1]], "de", test_set=text)
     assert found.as_dict()["test_set"] == "newstest2014 (incomplete)"
     assert "sentences: 2, newstest2014 (incomplete)\n" in found.table()
     assert found.notes == text.notes

@@ -3,6 +3,8 @@
 import json
 import math
 import pathlib
+import subprocess
+import sys
 
 import pytest
 
@@ -181,3 +183,68 @@ def test_scores_are_rounded_to_four_decimals_in_json_and_two_in_print():
     )
     assert found.as_dict()["sacrebleu"] == 0.3333
     assert "0.33 " in found.table() and "0.67 " in found.table()
+
+
+def test_several_references_score_as_by_sacrebleus_own_command(files, tmp_path):
+    hypotheses, references = files["hypothesis.de"], files["reference.de"]
+    others = [line.replace("der", "die").replace(" - ", ", ") for line in references]
+    texts = {"h": hypotheses, "a": references, "b": others}
+    for name, lines in texts.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+    command = "-m sacrebleu a b -i h -m bleu chrf -w 4".split()
+    result = subprocess.run(
+        [sys.executable, *command], cwd=tmp_path, capture_output=True, check=True
+    )
+    bleu, chrf = json.loads(result.stdout)
+    found = scores.score(hypotheses, references, "de", more_references=[others])
+    assert found.as_dict()["sacrebleu"] == bleu["score"]
+    assert found.as_dict()["chrf"] == chrf["score"]
+    assert found.sacrebleu_signature == bleu["signature"]
+    assert found.chrf_signature == chrf["signature"]
+    assert f"ratio = {found.length_ratio:.3f}" in bleu["verbose_score"]
+    assert f"BP = {found.brevity_penalty:.3f}" in bleu["verbose_score"]
+    # The scores of the paper's kind take either reference, too, and say so.
+    alone = scores.score(hypotheses, references, "de")
+    assert found.paper_bleu > alone.paper_bleu
+    assert "|nrefs:2|" in found.paper_bleu_signature
+    assert "nrefs" not in alone.paper_bleu_signature
+
+
+def test_each_of_several_references_has_a_line_for_each_line():
+    with pytest.raises(UserError, match="2 hypothesis lines and 1 reference"):
+        scores.score(["a"] * 2, ["a"] * 2, "de", more_references=[["a"]])
+
+
+def test_what_is_short_is_said_in_the_table_in_json_and_in_a_note():
+    references = ["Ein Hund läuft über das Gras.", "Eine Frau liest ein Buch im Park."]
+    whole = scores.score(references, references, "de")
+    assert (whole.brevity_penalty, whole.length_ratio) == (1, 1)
+    assert not any("brevity" in note for note in whole.notes)
+    found = scores.score(["Ein Hund läuft", references[1]], references, "de")
+    # 11 of 15 tokens.
+    assert found.as_dict()["length_ratio"] == 0.7333
+    assert found.as_dict()["brevity_penalty"] == round(math.exp(1 - 15 / 11), 4)
+    rows = found.table().splitlines()[6:8]
+    assert [row.split()[1:4] for row in rows] == [
+        ["brevity", "penalty", "0.695"],
+        ["length", "ratio", "0.733"],
+    ]
+    assert any("hypothesis has 0.733 of the ref" in note for note in found.notes)
+
+
+def test_what_has_no_four_grams_has_no_score_but_a_reason():
+    found = scores.score(["Der Hund", "Die Katze"], ["Der Hund!", "Die Katze!"], "de")
+    assert found.as_dict()["sacrebleu"] == 0
+    assert found.as_dict()["has_four_grams"] is False
+    rows = found.table().splitlines()
+    assert "0.00" not in found.table()
+    assert all("no four-grams to count" in rows[number] for number in (2, 4, 5))
+    assert any("has four tokens" in note for note in found.notes)
+
+
+def test_a_score_of_0_for_want_of_smoothing_says_so():
+    found = scores.score(
+        ["Der Hund sah da die Katze"], ["Der Hund sah die Katze"], "de"
+    )
+    assert found.paper_bleu == 0 < found.sacrebleu
+    assert any("it is not smoothed" in note for note in found.notes)

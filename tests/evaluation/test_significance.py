@@ -120,7 +120,7 @@ def test_what_cannot_be_compared_is_said(changes, message):
 
 
 def test_a_warning_names_the_system_that_it_is_about():
-    note, few = _compare(baselines=["Ja ."] * 11).notes
+    note, few = _compare(baselines=[f"{line[:-1]} ." for line in REFERENCES]).notes
     assert "The baseline looks tokenised" in note
     assert "11 lines are few" in few
 
@@ -131,3 +131,17 @@ def test_a_single_line_gives_no_p_value():
     )
     assert [score.p_value for score in comparison.scores] == [None] * 4
     assert any("No draw has another chrF2" in note for note in comparison.notes)
+
+
+def test_several_references_are_used_and_what_is_short_is_remarked_on():
+    others = [line.replace("kleinen", "großen") for line in REFERENCES]
+    short = [line[:-20] for line in BASELINES]
+    comparison = _compare(more_references=[others], baselines=short)
+    assert all("nrefs:2" in score.signature for score in comparison.scores)
+    alone = score(HYPOTHESES, REFERENCES, "de", more_references=[others])
+    assert comparison.scores[1].score == alone.sacrebleu
+    assert any("The baseline has 0." in note for note in comparison.notes)
+    assert comparison.scores[1].brevity_penalty == alone.brevity_penalty
+    assert comparison.as_dict()["scores"][0]["length_ratio"] < 0.9
+    assert "brevity penalty  length ratio" in comparison.table()
+    assert not any("The hypothesis has" in note for note in comparison.notes)

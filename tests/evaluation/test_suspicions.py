@@ -65,3 +65,46 @@ def test_a_hundred_tokenised_lines_suffice_among_many():
     hypotheses = ["Ja ."] * 100 + ["Nein."] * 900
     assert "100 lines" in suspicions.find_suspicions(hypotheses, ["Ja."] * 1000)[0]
     assert not suspicions.find_suspicions(hypotheses[1:], ["Ja."] * 999)
+
+
+REFERENCES = [f"Der Hund {n} schläft heute in dem kleinen Haus." for n in range(20)]
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "remark"),
+    [
+        ([""] * 20, "All 20 hypothesis lines are empty"),
+        (["  "] * 20, "All 20 hypothesis lines are empty"),
+        (["Ein Mann."] * 20, "20 of 20 hypothesis lines are the same: 'Ein Mann.'"),
+        (["Ein Mann."] * 12 + REFERENCES[12:], "12 of 20 hypothesis lines are the sa"),
+        (["Ein Mann."] * 12 + [""] * 8, "12 of 20 hypothesis lines are the same"),
+        (["und " * n for n in range(5, 25)], "20 of 20 hypothesis lines repeat"),
+        ([f"{n} Mann in einem{' in einem' * 6}" for n in range(20)], "20 of 20 hyp"),
+        (
+            REFERENCES[:17] + ["ผมชอบ" * n for n in (5, 6, 7)],
+            "3 of 20 hypothesis lines",
+        ),
+    ],
+)
+def test_translations_that_say_nothing_are_remarked_on(hypotheses, remark):
+    assert remark in " ".join(suspicions.find_degeneration(hypotheses, REFERENCES))
+    notes = suspicions.find_suspicions(hypotheses, REFERENCES)
+    assert any(remark in note for note in notes)
+
+
+def test_what_the_references_repeat_may_be_repeated():
+    lines = ["Ja."] * 15 + ["- " * 20] * 5
+    assert not suspicions.find_degeneration(lines, lines)
+    assert not suspicions.find_degeneration(REFERENCES, REFERENCES)
+
+
+def test_one_line_that_loops_among_many_is_not_remarked_on():
+    hypotheses = ["und " * 20, *REFERENCES[1:]]
+    assert not suspicions.find_degeneration(hypotheses, REFERENCES)
+
+
+def test_each_reference_is_looked_at():
+    notes = suspicions.find_suspicions(
+        REFERENCES, REFERENCES[::-1], more_references=[[""] * 20]
+    )
+    assert notes == ("empty reference lines: 20, scored as such.",)

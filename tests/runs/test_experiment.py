@@ -1,5 +1,6 @@
 import json
 import pathlib
+import re
 import shutil
 
 import jax
@@ -129,6 +130,13 @@ def test_validation_scores_equal_translating_and_scoring_by_hand(run):
         scores = score([line.text for line in lines], references, "de")
         assert scores.sacrebleu == pytest.approx(row["validation/sacrebleu"], abs=0.01)
         assert scores.chrf == pytest.approx(row["validation/chrf"], abs=0.01)
+
+
+def test_validation_says_when_translations_say_nothing(text, tmp_path, caplog):
+    config = tiny_config(text, num_steps=1)
+    config.decoding.max_extra_length = 50
+    experiment.train(config, tmp_path / "run")
+    assert re.search(r"Validation: \d of 8 translated lines", caplog.text)
 
 
 def test_another_result_is_refused_and_the_fields_are_named(text, run):

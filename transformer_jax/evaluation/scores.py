@@ -24,18 +24,16 @@ import sacremoses
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation import suspicions
 from transformer_jax.evaluation.comet import CometMetric
+from transformer_jax.evaluation.languages import (
+    describe_tokenisation,
+    is_parted_by_spaces,
+    moses_name,
+    normalise_language,
+    sacrebleu_metric,
+)
 from transformer_jax.evaluation.scored_text import ScoredText, describe_length
 from transformer_jax.text_table import text_table
 
-# Written without spaces between words, or, as Korean, with a tokenizer of its own.
-_WITHOUT_MOSES = frozenset("zh yue ja ko th lo km my bo dz".split())
-_SACREBLEU_TOKENIZERS = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
-_EXTRAS = {"ja": "japanese", "ko": "korean"}
-# Three-letter codes of the languages for which scoring differs from the rest.
-_SHORT_CODES = {
-    "deu": "de", "ger": "de", "eng": "en", "fra": "fr", "fre": "fr", "ita": "it",
-    "zho": "zh", "chi": "zh", "cmn": "zh", "jpn": "ja", "kor": "ko", "tha": "th",
-}  # fmt: skip
 _HYPHEN = re.compile(r"(\S)-(\S)")
 
 
@@ -59,6 +57,11 @@ class Scores:
       comet: the mean that a COMET model gives; None without a model.
       comet_signature: says which; None with the score.
       test_set: which text these are the scores of; None if nobody said.
+      brevity_penalty: what sacreBLEU is multiplied by, for translations that are
+        shorter than the reference; from 0 to 1.
+      length_ratio: tokens of the translations for each one of the reference, likewise.
+      has_four_grams: whether any line has four tokens. BLEU counts four-grams, and is
+        0 without them.
     """
 
     sacrebleu: float
@@ -74,6 +77,9 @@ class Scores:
     comet: float | None = None
     comet_signature: str | None = None
     test_set: ScoredText | None = None
+    brevity_penalty: float | None = None
+    length_ratio: float | None = None
+    has_four_grams: bool = True
 
     def as_dict(self) -> dict[str, object]:
         """Return what JSON can hold, with scores rounded to four decimals."""
@@ -90,15 +96,21 @@ class Scores:
         """Return a text table that says of each score how it was counted."""
         rows = [
             ("score", "value", "case", "tokenisation", "compounds"),
-            _row("sacreBLEU", self.sacrebleu, self.sacrebleu_signature),
-            _row("chrF2", self.chrf, self.chrf_signature + "|tok:characters"),
-            _row("paper's BLEU", self.paper_bleu, self.paper_bleu_signature),
-            _row(
+            self._row("sacreBLEU", self.sacrebleu, self.sacrebleu_signature),
+            self._row("chrF2", self.chrf, self.chrf_signature + "|tok:characters"),
+            self._row("paper's BLEU", self.paper_bleu, self.paper_bleu_signature),
+            self._row(
                 "lower-cased tokenised BLEU",
                 self.tokenised_lowercase_bleu,
                 self.tokenised_lowercase_bleu_signature,
             ),
         ]
+        for name, value in (
+            ("sacreBLEU's brevity penalty", self.brevity_penalty),
+            ("sacreBLEU's length ratio", self.length_ratio),
+        ):
+            if value is not None:
+                rows.append((name, f"{value:.3f}", "", "", ""))
         if self.comet is not None and self.comet_signature is not None:
             model = _parse_signature(self.comet_signature)["model"]
             rows.append(
@@ -115,15 +127,18 @@ class Scores:
             lines.append(f"COMET: {self.comet_signature}")
         return "\n".join(lines + [f"note: {note}" for note in self.notes])
 
-
-def _row(name: str, value: float | None, signature: str | None) -> tuple[str, ...]:
-    """Spell out the signature of one score as cells of the table."""
-    if value is None or signature is None:
-        return (name, "none", "", "not defined for this language", "")
-    parts = _parse_signature(signature)
-    case = {"lc": "lower"}.get(parts["case"], parts["case"])
-    split = "split at hyphens" if parts.get("split") == "hyphens" else "whole"
-    return (name, f"{value:.2f}", case, parts["tok"], split)
+    def _row(
+        self, name: str, value: float | None, signature: str | None
+    ) -> tuple[str, ...]:
+        """Spell out the signature of one score as cells of the table."""
+        if value is None or signature is None:
+            return (name, "none", "", "not defined for this language", "")
+        if value == 0 and not self.has_four_grams:
+            return (name, "none", "", "no four-grams to count", "")
+        parts = _parse_signature(signature)
+        case = {"lc": "lower"}.get(parts["case"], parts["case"])
+        split = "split at hyphens" if parts.get("split") == "hyphens" else "whole"
+        return (name, f"{value:.2f}", case, parts["tok"], split)
 
 
 def _parse_signature(signature: str) -> dict[str, str]:
@@ -136,7 +151,9 @@ def score(
     references: Sequence[str],
     target_language: str,
     *,
+    more_references: Sequence[Sequence[str]] = (),
     sources: Sequence[str] | None = None,
+    tokenizer: str | None = None,
     comet: CometMetric | None = None,
     test_set: ScoredText | None = None,
 ) -> Scores:
@@ -146,63 +163,69 @@ def score(
       hypotheses: translations, one a line, not tokenised; empty ones count.
       references: one reference a line, as it was published.
       target_language: code of the language of both, such as "de" or "zh-CN".
+      more_references: other references, each of as many lines.
       sources: what was translated, one a line; used to find untranslated output.
-      comet: a model that scores as well; it reads the sources.
+      tokenizer: of sacreBLEU; None: the one that fits the language.
+      comet: a model that scores as well; it reads the sources, and one reference.
       test_set: what the lines are called.
 
     Raises:
       ValueError: if there is a COMET model but no sources.
-      UserError: if the lines cannot be scored, the language is no code, or its
-        tokenizer is not installed.
+      UserError: if the lines cannot be scored, the language is no code, its tokenizer
+        is not installed, or COMET is to read more than one reference.
     """
     language = normalise_language(target_language)
+    all_references = (references, *more_references)
     suspicions.require_scorable(hypotheses, references, sources)
-    notes = suspicions.find_suspicions(hypotheses, references, sources)
-    notes += test_set.notes if test_set is not None else ()
+    for lines in more_references:
+        suspicions.require_scorable(hypotheses, lines)
     learnt = None
     if comet is not None:
         if sources is None:
             raise ValueError("COMET reads the sources as well. Give them.")
+        if more_references:
+            raise UserError(
+                f"COMET reads one reference, and {len(all_references)} are given. Give "
+                "one."
+            )
         learnt = comet.score(hypotheses, references, sources)
-    bleu = sacrebleu_metric(language)
-    chrf = sacrebleu.CHRF()
-    bleu_score = bleu.corpus_score(hypotheses, [references]).score
-    chrf_score = chrf.corpus_score(hypotheses, [references]).score
-    if language in _WITHOUT_MOSES:
-        tokenised = _TokenisedScores()
-        notes += (_note_without_moses(language),)
+    bleu, chrf = sacrebleu_metric(language, tokenizer), sacrebleu.CHRF()
+    bleu_score = bleu.corpus_score(hypotheses, all_references)
+    chrf_score = chrf.corpus_score(hypotheses, all_references)
+    notes = [
+        *suspicions.find_suspicions(
+            hypotheses, references, sources, more_references=more_references
+        ),
+        *describe_tokenisation(language, bleu.tokenizer_signature, all_references),
+    ]
+    if is_parted_by_spaces(language):
+        tokenised = _score_tokenised(hypotheses, all_references, language)
     else:
-        tokenised = _score_tokenised(hypotheses, references, language)
+        tokenised = _TokenisedScores()
+        notes.append(
+            "The paper's BLEU and the lower-cased tokenised BLEU are not defined for "
+            f"{language!r}: Moses does not find its words."
+        )
+    notes += suspicions.find_oddities_of_score(bleu_score, tokenised.paper)
+    notes += test_set.notes if test_set is not None else ()
     return Scores(
-        sacrebleu=bleu_score,
+        sacrebleu=bleu_score.score,
         sacrebleu_signature=str(bleu.get_signature()),
-        chrf=chrf_score,
+        chrf=chrf_score.score,
         chrf_signature=str(chrf.get_signature()),
         paper_bleu=tokenised.paper,
         paper_bleu_signature=tokenised.paper_signature,
         tokenised_lowercase_bleu=tokenised.lowercase,
         tokenised_lowercase_bleu_signature=tokenised.lowercase_signature,
         num_sentences=len(hypotheses),
-        notes=notes,
+        notes=tuple(notes),
         comet=None if learnt is None else learnt.value,
         comet_signature=None if learnt is None else learnt.signature,
         test_set=test_set,
+        brevity_penalty=bleu_score.bp,
+        length_ratio=bleu_score.ratio,
+        has_four_grams=suspicions.has_four_grams(bleu_score),
     )
-
-
-def normalise_language(language: str) -> str:
-    """Return the two-letter code in "DE", "de_AT" or "deu".
-
-    Raises:
-      UserError: for anything that is no language code.
-    """
-    code = re.split("[-_.]", language.strip().lower(), maxsplit=1)[0]
-    if not re.fullmatch("[a-z]{2,3}", code):
-        raise UserError(
-            f"{language!r} is no code of a language, and the language decides how text "
-            "is tokenised. Give its code, such as de, fr or zh."
-        )
-    return _SHORT_CODES.get(code, code)
 
 
 def replace_punctuation(lines: Sequence[str]) -> list[str]:
@@ -235,10 +258,10 @@ def split_compounds(lines: Sequence[str]) -> list[str]:
     return [_HYPHEN.sub(rf"\1 {mark}-{mark} \2", line) for line in lines]
 
 
-def multi_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+def multi_bleu(hypotheses: Sequence[str], *references: Sequence[str]) -> float:
     """Return what multi-bleu.perl gives for tokenised text: no smoothing, as is."""
     metric = sacrebleu.BLEU(tokenize="none", smooth_method="none", force=True)
-    return metric.corpus_score(hypotheses, [references]).score
+    return metric.corpus_score(hypotheses, references).score
 
 
 @dataclasses.dataclass(frozen=True)
@@ -252,67 +275,24 @@ class _TokenisedScores:
 
 
 def _score_tokenised(
-    hypotheses: Sequence[str], references: Sequence[str], language: str
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], language: str
 ) -> _TokenisedScores:
-    """Tokenise both sides once and count cased and lower-cased."""
-    hypotheses = tokenise(replace_punctuation(hypotheses), language)
-    references = tokenise(references, language)
-    lowercase = multi_bleu(
-        [line.lower() for line in hypotheses], [line.lower() for line in references]
-    )
+    """Tokenise all sides once and count cased and lower-cased."""
+    texts = [tokenise(replace_punctuation(hypotheses), language)]
+    texts += [tokenise(lines, language) for lines in references]
+    lowercase = multi_bleu(*([line.lower() for line in lines] for lines in texts))
     is_split = language == "de"
     if is_split:
-        hypotheses, references = (
-            split_compounds(hypotheses),
-            split_compounds(references),
-        )
-    rest = f"tok:moses-{language}|smooth:none|split:"
+        texts = [split_compounds(lines) for lines in texts]
+    rest = f"tok:{moses_name(language)}|smooth:none|split:"
+    if len(references) > 1:
+        rest = f"nrefs:{len(references)}|{rest}"
     return _TokenisedScores(
-        paper=multi_bleu(hypotheses, references),
+        paper=multi_bleu(*texts),
         paper_signature="case:mixed|" + rest + ("hyphens" if is_split else "no"),
         lowercase=lowercase,
         lowercase_signature="case:lc|" + rest + "no",
     )
-
-
-def require_language(language: str) -> None:
-    """Make sure that translations into a language can be scored; needs no text.
-
-    Raises:
-      UserError: if the language is no code, or its tokenizer is not installed.
-    """
-    sacrebleu_metric(normalise_language(language))
-
-
-def sacrebleu_metric(language: str) -> sacrebleu.BLEU:
-    """Return sacreBLEU with the tokenizer of the target language.
-
-    Raises:
-      UserError: if that tokenizer needs a package that is not installed.
-    """
-    tokenizer = _SACREBLEU_TOKENIZERS.get(language, "13a")
-    try:
-        # `force` silences a warning on stderr; `suspicions` gives it as a note instead.
-        return sacrebleu.BLEU(tokenize=tokenizer, force=True)
-    except (ImportError, RuntimeError) as error:
-        if language not in _EXTRAS:
-            raise
-        raise UserError(
-            f"Scoring translations into {language!r} needs sacreBLEU's tokenizer "
-            f"{tokenizer}, which is not installed. Install it with: pip install "
-            f"'transformer-jax[{_EXTRAS[language]}]'"
-        ) from error
-
-
-def _note_without_moses(language: str) -> str:
-    """Say why the paper's score is missing, and what to read in its place."""
-    note = (
-        f"The paper's BLEU and the lower-cased tokenised BLEU are not defined for "
-        f"{language!r}: Moses does not find its words."
-    )
-    if language not in _SACREBLEU_TOKENIZERS:
-        note += " sacreBLEU has no tokenizer for it either; chrF2 is the score to read."
-    return note
 
 
 @functools.cache

@@ -18,8 +18,12 @@ from sacrebleu.significance import PairedTest, Result
 
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation import suspicions
+from transformer_jax.evaluation.languages import (
+    describe_tokenisation,
+    normalise_language,
+    sacrebleu_metric,
+)
 from transformer_jax.evaluation.scored_text import ScoredText, describe_length
-from transformer_jax.evaluation.scores import normalise_language, sacrebleu_metric
 from transformer_jax.text_table import text_table
 
 # sacreBLEU's own default, so that its command line gives the same numbers.
@@ -43,6 +47,8 @@ class SystemScore:
       p_value: of the difference to the baseline. None for the baseline itself, and
         where the two scores are equal.
       signature: how it was counted, with the number of samples and the seed.
+      brevity_penalty: of sacreBLEU, on the lines as they are; None for chrF2.
+      length_ratio: tokens for each one of the reference, likewise.
     """
 
     system: str
@@ -52,6 +58,8 @@ class SystemScore:
     interval: tuple[float, float]
     p_value: float | None
     signature: str
+    brevity_penalty: float | None = None
+    length_ratio: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,15 +89,16 @@ class Comparison:
         fields["test_set"] = self.test_set and str(self.test_set)
         for score in fields["scores"]:
             score["interval"] = [round(end, 4) for end in score["interval"]]
-            for name in ("score", "mean"):
-                score[name] = round(score[name], 4)
+            for name in ("score", "mean", "brevity_penalty", "length_ratio"):
+                score[name] = None if score[name] is None else round(score[name], 4)
             if score["p_value"] is not None:  # As small as 1 / (num_samples + 1).
                 score["p_value"] = float(f"{score['p_value']:.4g}")
         return fields
 
     def table(self) -> str:
         """Return a text table, with the signature of each score below."""
-        rows = [("score", "system", "value", "95 % interval", "p-value")]
+        header = "score", "system", "value", "95 % interval", "p-value"
+        rows: list[tuple[str, ...]] = [(*header, "brevity penalty", "length ratio")]
         for score in self.scores:
             low, high = score.interval
             p_value = "" if score.p_value is None else f"{score.p_value:.4g}"
@@ -100,12 +109,16 @@ class Comparison:
                     f"{score.score:.2f}",
                     f"{low:.2f} to {high:.2f}",
                     p_value,
+                    *(
+                        "" if value is None else f"{value:.3f}"
+                        for value in (score.brevity_penalty, score.length_ratio)
+                    ),
                 )
             )
         signatures = {score.metric: score.signature for score in self.scores}
         return "\n".join(
             [
-                text_table(rows, right=[2, 4]),
+                text_table(rows, right=[2, 4, 5, 6]),
                 "",
                 f"sentences: {describe_length(self.num_sentences, self.test_set)}",
                 f"paired bootstrap: {self.num_samples} samples, seed {self.seed}",
@@ -121,7 +134,9 @@ def compare(
     references: Sequence[str],
     target_language: str,
     *,
+    more_references: Sequence[Sequence[str]] = (),
     sources: Sequence[str] | None = None,
+    tokenizer: str | None = None,
     num_samples: int = NUM_SAMPLES,
     test_set: ScoredText | None = None,
 ) -> Comparison:
@@ -135,7 +150,9 @@ def compare(
       baselines: of the system that it is compared with.
       references: one reference a line.
       target_language: code of the language of all three.
+      more_references: other references, each of as many lines.
       sources: what was translated; used to find untranslated output.
+      tokenizer: of sacreBLEU; None: the one that fits the language.
       num_samples: how many sets of lines to draw; p-values are no finer than
         1 / (num_samples + 1).
       test_set: what the lines are called.
@@ -148,18 +165,30 @@ def compare(
             f"A bootstrap over {num_samples} samples is none. Draw 1 or more; "
             f"{NUM_SAMPLES} are usual."
         )
-    notes = _check_systems(hypotheses, baselines, references, sources)
+    language = normalise_language(target_language)
+    all_references = (references, *more_references)
+    systems = {"baseline": baselines, "hypothesis": hypotheses}
+    notes = _check_systems(systems, all_references, sources)
     if len(references) < _FEW_LINES:
         notes.append(
             f"{len(references)} lines are few: draws from them say little about others."
         )
-    bleu = sacrebleu_metric(normalise_language(target_language))
+    bleu = sacrebleu_metric(language, tokenizer)
+    notes += describe_tokenisation(language, bleu.tokenizer_signature, all_references)
+    lengths = {}
+    for side, lines in systems.items():
+        whole = bleu.corpus_score(lines, all_references)
+        notes += suspicions.find_oddities_of_score(whole, side=side)
+        lengths["sacreBLEU", side] = (whole.bp, whole.ratio)
     scores: list[SystemScore] = []
     for name, metric in (("sacreBLEU", bleu), ("chrF2", sacrebleu.CHRF())):
-        systems = [("baseline", baselines), ("hypothesis", hypotheses)]
         with _quiet_and_seeded():
             test = PairedTest(
-                systems, {name: metric}, [references], "bs", n_samples=num_samples
+                list(systems.items()),
+                {name: metric},
+                all_references,
+                "bs",
+                n_samples=num_samples,
             )
             signatures, results = test()
         ((label, signature),) = signatures.items()
@@ -174,8 +203,16 @@ def compare(
         elif not (hypothesis.ci or baseline.ci):
             hypothesis.p_value = None
             notes.append(f"No draw has another {name}, so that it has no p-value.")
-        for (system, _), result in zip(systems, (baseline, hypothesis), strict=True):
-            scores.append(_describe(system, name, result, str(signature)))
+        for system, result in zip(systems, (baseline, hypothesis), strict=True):
+            described = _describe(system, name, result, str(signature))
+            brevity_penalty, length_ratio = lengths.get((name, system), (None, None))
+            scores.append(
+                dataclasses.replace(
+                    described,
+                    brevity_penalty=brevity_penalty,
+                    length_ratio=length_ratio,
+                )
+            )
     return Comparison(
         scores=tuple(scores),
         num_sentences=len(references),
@@ -187,17 +224,20 @@ def compare(
 
 
 def _check_systems(
-    hypotheses: Sequence[str],
-    baselines: Sequence[str],
-    references: Sequence[str],
+    systems: dict[str, Sequence[str]],
+    references: Sequence[Sequence[str]],
     sources: Sequence[str] | None,
 ) -> list[str]:
     """Refuse what cannot be compared, and return notes on what looks odd."""
     notes: list[str] = []
-    for side, lines in (("hypothesis", hypotheses), ("baseline", baselines)):
-        suspicions.require_scorable(lines, references, sources, side=side)
-        notes += suspicions.find_suspicions(lines, references, sources, side=side)
-    if list(hypotheses) == list(baselines):
+    for side, lines in reversed(systems.items()):
+        for reference in references:
+            suspicions.require_scorable(lines, reference, sources, side=side)
+        notes += suspicions.find_suspicions(
+            lines, references[0], sources, more_references=references[1:], side=side
+        )
+    baselines, hypotheses = map(list, systems.values())
+    if hypotheses == baselines:
         raise UserError(
             f"Hypothesis and baseline hold the same {len(hypotheses)} lines, so that "
             "there is no difference to test. Give the translations of two systems."

@@ -1,7 +1,10 @@
 """What makes a pair of text files unfit, or suspicious, for scoring."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
+
+from sacrebleu.metrics.bleu import BLEUScore
 
 from transformer_jax.errors import UserError
 
@@ -11,6 +14,13 @@ COMPOUND_MARK = "##AT##"
 _TOKENISED_LINES = 100
 _SUB_WORD = re.compile(r"@@(\s|$)|\u2581")
 _ESCAPE = re.compile(r"&(apos|quot|amp|lt|gt|#\d+);|@-@")
+# Below this, a score says more about the length of the translations than about them.
+_LEAST_BREVITY_PENALTY = 0.9
+# A line repeats itself if no more than this share of its runs of four characters are
+# different ones. Words of a language give more, up to pages long.
+_RUN, _LEAST_RUNS, _SHARE_OF_RUNS = 4, 12, 0.5
+# From this share of all lines on, such lines are remarked on.
+_MANY = 0.1
 _SGML = re.compile(r"^\s*</?(seg|doc|refset|srcset|tstset|mteval|hl|p)\b[^>]*>", re.I)
 
 
@@ -90,6 +100,7 @@ def find_suspicions(
     references: Sequence[str],
     sources: Sequence[str] | None = None,
     *,
+    more_references: Sequence[Sequence[str]] = (),
     side: str = "hypothesis",
 ) -> tuple[str, ...]:
     """Return a note for each sign that the score may not mean what it seems to.
@@ -98,27 +109,120 @@ def find_suspicions(
       hypotheses: translations, one a line.
       references: the translations to compare with, as many lines.
       sources: what was translated, as many lines, where it is known.
+      more_references: others to compare with.
       side: what to call the hypotheses.
     """
     notes = _format_notes(side, hypotheses)
-    notes += _format_notes("reference", references)
-    if empty := _count(hypotheses, lambda line: not line.strip()):
+    notes += find_degeneration(hypotheses, references, side=side)
+    empty, num_filled = _count_blank(hypotheses)
+    if empty and num_filled:
         notes.append(f"empty {side} lines: {empty}, scored as such.")
-    if empty := _count(references, lambda line: not line.strip()):
-        notes.append(f"empty reference lines: {empty}, scored as such.")
-    filled = [
-        pair for pair in zip(hypotheses, references, strict=True) if pair[0].strip()
-    ]
-    if len(filled) > 1 and all(line == reference for line, reference in filled):
-        notes.append(
-            f"Every translated line equals its reference. Is the {side} a copy?"
-        )
+    for lines in (references, *more_references):
+        notes += _format_notes("reference", lines)
+        if empty := _count_blank(lines)[0]:
+            notes.append(f"empty reference lines: {empty}, scored as such.")
+        pairs = zip(hypotheses, lines, strict=True)
+        filled = [line == reference for line, reference in pairs if line.strip()]
+        if len(filled) > 1 and all(filled):
+            notes.append(
+                f"Every translated line equals its reference. Is the {side} a copy?"
+            )
     if sources is not None:
         pairs = zip(hypotheses, sources, strict=True)
         copies = sum(bool(line.strip()) and line == source for line, source in pairs)
-        if 2 * copies > len(filled):
+        if 2 * copies > num_filled:
             notes.append(
                 f"{copies} of {len(hypotheses)} {side} lines equal their source. "
                 f"Is the direction of translation the right one?"
             )
-    return tuple(notes)
+    return tuple(dict.fromkeys(notes))
+
+
+def _count_blank(lines: Sequence[str]) -> tuple[int, int]:
+    """Return how many lines hold nothing, and how many something."""
+    num_filled = _count(lines, str.strip)
+    return len(lines) - num_filled, num_filled
+
+
+def find_degeneration(
+    hypotheses: Sequence[str], references: Sequence[str], *, side: str = "hypothesis"
+) -> list[str]:
+    """Return a note where translations say nothing, all the same, or one thing again.
+
+    What the references do as well is not remarked on.
+
+    Args:
+      hypotheses: translations, one a line.
+      references: the translations to compare with, as many lines.
+      side: what to call the hypotheses.
+    """
+    _, num_filled = _count_blank(hypotheses)
+    if not num_filled:
+        return [f"All {len(hypotheses)} {side} lines are empty."]
+    notes = []
+    (line, same), (_, usual) = _most_common(hypotheses), _most_common(references)
+    if same > 1 and 2 * same > num_filled and same >= 2 * usual:
+        notes.append(
+            f"{same} of {len(hypotheses)} {side} lines are the same: {_cut(line)!r}."
+        )
+    looping = [line for line in hypotheses if _is_loop(line)]
+    if len(looping) >= max(_MANY * num_filled, 2 * _count(references, _is_loop), 1):
+        notes.append(
+            f"{len(looping)} of {len(hypotheses)} {side} lines repeat a phrase over "
+            f"and over, such as {_cut(looping[0])!r}."
+        )
+    return notes
+
+
+def _most_common(lines: Sequence[str]) -> tuple[str, int]:
+    """Return the line with words that occurs most often, and how often it does."""
+    filled = Counter(stripped for line in lines if (stripped := line.strip()))
+    return max(filled.items(), key=lambda item: item[1], default=("", 0))
+
+
+def _is_loop(line: str) -> bool:
+    num_runs = len(line) - _RUN + 1
+    if num_runs < _LEAST_RUNS:
+        return False
+    return len({line[n : n + _RUN] for n in range(num_runs)}) <= (
+        _SHARE_OF_RUNS * num_runs
+    )
+
+
+def _cut(line: str) -> str:
+    """Return the beginning of a line, to be quoted."""
+    return line if len(line) <= 60 else f"{line[:60]}..."
+
+
+def find_oddities_of_score(
+    score: BLEUScore, unsmoothed: float | None = None, *, side: str = "hypothesis"
+) -> list[str]:
+    """Return a note where BLEU is low, or 0, for another reason than the words.
+
+    Args:
+      score: sacreBLEU's.
+      unsmoothed: BLEU without smoothing, if there is one.
+      side: what to call what was scored.
+    """
+    notes = []
+    if score.sys_len and score.bp < _LEAST_BREVITY_PENALTY:
+        notes.append(
+            f"The {side} has {score.ratio:.3f} of the reference's length, for which "
+            f"sacreBLEU is multiplied by {score.bp:.3f} (brevity penalty)."
+        )
+    if not has_four_grams(score):
+        notes.append(
+            f"No line of the {side} has four tokens: BLEU counts four-grams, and is 0 "
+            "without any. chrF2 is the score to read."
+        )
+    elif unsmoothed == 0:
+        notes.append(
+            "The paper's BLEU is 0 because no four-gram is in the reference: it is not "
+            "smoothed."
+        )
+    return notes
+
+
+def has_four_grams(score: BLEUScore) -> bool:
+    """Say whether there is any of what BLEU counts at most."""
+    return score.totals[-1] > 0

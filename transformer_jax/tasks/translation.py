@@ -1,6 +1,7 @@
 """Translation: from each sentence of a pair to the other (Section 5.1)."""
 
 import dataclasses
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,10 +10,14 @@ import numpy as np
 from transformer_jax.data.batch import assemble
 from transformer_jax.decoding.translator import Translator
 from transformer_jax.errors import UserError
-from transformer_jax.evaluation.scores import require_language, score
+from transformer_jax.evaluation.languages import require_language
+from transformer_jax.evaluation.scores import score
+from transformer_jax.evaluation.suspicions import find_degeneration
 from transformer_jax.models.interface import TRANSLATION_INPUTS
 from transformer_jax.tasks.objective import translation_objective
 from transformer_jax.tasks.task import Task, Validate, ValidationParts
+
+_LOGGER = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +66,8 @@ def _make_validation(parts: ValidationParts) -> Validate:
         means = parts.mean_metrics(params)
         translator.params = params
         hypotheses = [line.text for line in translator.translate(sources)]
+        for note in find_degeneration(hypotheses, references, side="translated"):
+            _LOGGER.warning("Validation: %s", note)
         scores = score(hypotheses, references, language)
         return {
             "loss": means["loss"],
