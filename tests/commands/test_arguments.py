@@ -1,12 +1,14 @@
-import argparse
-
 import pytest
 
-from transformer_jax.commands.arguments import add_model_arguments, weight_options
+from transformer_jax.commands.arguments import (
+    CommandParser,
+    add_model_arguments,
+    weight_options,
+)
 
 
 def _parse(*arguments):
-    parser = argparse.ArgumentParser()
+    parser = CommandParser()
     add_model_arguments(parser)
     return weight_options(parser.parse_args(arguments))
 
@@ -38,9 +40,24 @@ def test_weights_are_chosen_in_one_of_three_ways(arguments, expected):
         (["--average_steps=2:4:2", "--average=2"], "not allowed with"),
         (["--average-steps=2:4", "--checkpoint=last"], "not allowed with"),
         (["--average=2", "--checkpoint=last"], "not allowed with"),
+        (["--alpha=1", "--alpha", "0.6"], "--alpha is given twice: 1.0 and 0.6"),
+        (["--beam_size=3", "--beam-size=3"], "--beam-size is given twice: 3 and 3"),
+        (["--alpha=1", "--alp=1"], "--alpha is given twice: 1.0 and 1.0. Give it once"),
     ],
 )
 def test_a_wrong_choice_is_a_mistake_of_usage(arguments, message, capsys):
     with pytest.raises(SystemExit, match="2"):
         _parse(*arguments)
     assert message in capsys.readouterr().err
+
+
+def test_an_option_of_a_sub_command_is_given_once_as_well(capsys):
+    parser = CommandParser()
+    command = parser.add_subparsers().add_parser("curves")
+    command.add_argument("--output")
+    command.add_argument("--workdirs", nargs="+", action="extend", default=[])
+    given = parser.parse_args(["curves", "--workdirs", "a", "b", "--workdirs", "c"])
+    assert given.workdirs == ["a", "b", "c"]
+    with pytest.raises(SystemExit, match="2"):
+        parser.parse_args(["curves", "--output=a.png", "--output=b.png"])
+    assert "--output is given twice: a.png and b.png" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -89,6 +90,54 @@ def test_evaluating_a_run_prints_one_object_and_keeps_it(run):
     assert len(path.with_suffix(".txt").read_text().splitlines()) == 7
 
 
+def test_scores_are_printed_when_a_run_cannot_be_written(run, tmp_path):
+    locked = shutil.copytree(run, tmp_path / "run")
+    shutil.rmtree(locked / "evaluation", ignore_errors=True)
+    (locked / "evaluation").write_text("in the place of a folder")
+    command = (
+        "evaluate.py",
+        "--workdir",
+        locked,
+        "--format=json",
+        "--split=validation",
+    )
+    result = _run(*command)
+    assert json.loads(result.stdout)["num_sentences"] == 8
+    (message,) = [
+        line for line in result.stderr.decode().splitlines() if "error" in line
+    ]
+    assert result.returncode == 1
+    assert "printed, but not kept" in message and "--output_directory" in message
+
+    kept = _run(*command, "--output-directory", tmp_path / "a" / "b")
+    assert (kept.returncode, kept.stdout) == (0, result.stdout), kept.stderr
+    names = {path.name for path in (tmp_path / "a" / "b").iterdir()}
+    name = "validation.step-1.beam2.gnmt0.6"
+    assert names == {f"{name}.json", f"{name}.txt"}
+
+
+def test_a_place_for_scores_that_is_none_is_said_before_any_work(tmp_path):
+    (tmp_path / "file").touch()
+    command = ("evaluate.py", "--workdir", "x", "--output_directory", tmp_path / "file")
+    assert "File exists" in _error(_run(*command))
+
+
+def test_several_references_are_used_together(tmp_path, test_data):
+    reference = (test_data / "bleu/reference.de").read_text(encoding="utf-8")
+    other = tmp_path / "other"
+    other.write_text(reference.replace("der", "die"), encoding="utf-8")
+    command = (
+        *("evaluate.py", "--format=json", "--target_language=deu"),
+        *("--hypothesis", test_data / "bleu/hypothesis.de"),
+        *("--reference", test_data / "bleu/reference.de"),
+    )
+    results = [_run(*command, *more) for more in (["--reference", other], [other])]
+    assert results[0].stdout == results[1].stdout
+    found = json.loads(results[0].stdout)
+    assert found["sacrebleu_signature"].startswith("nrefs:2|")
+    assert found["sacrebleu"] > json.loads(_run(*command).stdout)["sacrebleu"]
+
+
 @pytest.mark.parametrize("target", [("--target", "Der Hund schläft."), ()])
 def test_attention_is_drawn_of_the_given_target_or_the_models_own(
     run, tmp_path, target
@@ -155,9 +204,9 @@ def _score_files(directory, *more, **texts):
 
 def test_suspicious_text_is_scored_with_a_warning_for_each_sign(tmp_path):
     texts = {
-        "hypothesis": "Ein Hun@@ d .\nEine Katze .\nThe bird.\n",
-        "reference": "Ein Hund.\nEine Katze.\nDer Vogel.\n",
-        "source": "Ein Hun@@ d .\nEine Katze .\nThe bird.\n",
+        "hypothesis": "Ein Hun@@ d .\nEine Katze ist da .\nThe bird.\n",
+        "reference": "Ein Hund.\nEine Katze ist da.\nDer Vogel.\n",
+        "source": "Ein Hun@@ d .\nEine Katze ist da .\nThe bird.\n",
     }
     result = _score_files(tmp_path, **texts)
     assert result.returncode == 0, result.stderr
@@ -212,8 +261,9 @@ def test_files_of_unequal_length_are_not_scored(tmp_path, longer):
     ],
 )
 def test_a_config_that_cannot_be_used_ends_with_a_message(tmp_path, changes, words):
-    command = ["--config=configs/own_text.py", f"--workdir={tmp_path / 'run'}"]
-    message = _error(_run("train.py", *command, *changes))
+    if not changes[0].startswith("--config="):
+        changes = ["--config=configs/own_text.py", *changes]
+    message = _error(_run("train.py", f"--workdir={tmp_path / 'run'}", *changes))
     for word in words:
         assert word in message
 
@@ -239,6 +289,12 @@ def test_a_config_that_cannot_be_used_ends_with_a_message(tmp_path, changes, wor
         ["evaluate.py", *_FILES, "--bootstrap_samples", "9"],
         ["evaluate.py", *_FILES, "--comet", "m"],
         ["evaluate.py", *_FILES, "--source", "s", "--comet", "m", "--baseline", "b"],
+        ["evaluate.py", *_FILES, "--source", "s", "--comet", "m", "--reference", "r"],
+        ["evaluate.py", *_FILES, "--hypothesis", "other"],
+        ["evaluate.py", *_FILES, "--output_directory", "o"],
+        ["evaluate.py", *_FILES, "--tokenizer", "words"],
+        ["-m", "transformer_jax.translate", "--workdir", "a", "--workdir", "b"],
+        ["train.py", "--config=configs/own_text.py", "--workdir=a", "--workdir=b"],
         ["-m", "transformer_jax.translate"],
         ["-m", "transformer_jax.prepare_data"],
         ["-m", "transformer_jax"],

@@ -134,3 +134,27 @@ def test_a_value_of_another_type_is_a_mistake_of_usage(parse, tmp_path, flag, ca
     with pytest.raises(SystemExit, match="2"):
         parse(file, f"--config.{flag}")
     assert f"--config.{flag}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (["--config.seed=1", "--config.seed=2"], "config.seed"),
+        (["--config.seed", "1", "-config.seed=1"], "config.seed"),
+        (["--config=my.py"], "config"),
+        (["--workdir=other"], "workdir"),
+    ],
+)
+def test_a_flag_given_twice_is_a_mistake_of_usage(
+    parse, tmp_path, arguments, name, capsys
+):
+    file = _write(tmp_path, _BEGIN + "    return config\n")
+    with pytest.raises(SystemExit, match="2"):
+        parse(file, *arguments)
+    assert f"--{name} is given twice" in capsys.readouterr().err
+
+
+def test_a_value_may_occur_twice(parse, tmp_path):
+    file = _write(tmp_path, _BEGIN + "    return config\n")
+    values = ["--config.decoding.alpha", "-1", "--config.seed", "-1"]
+    assert parse(file, *values).decoding.alpha == -1

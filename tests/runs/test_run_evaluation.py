@@ -91,9 +91,16 @@ def test_a_split_is_named_after_what_the_config_says_it_is_of(fields, split, exp
     assert str(other) == "other.en (3003 lines)"
 
 
+def test_the_filtered_test_set_is_known_by_any_codes_of_its_languages():
+    data = default.get_config().data
+    data.update(source_language="eng", target_language="de_DE")
+    text = run_evaluation.name_split_or_file(data, "test", "newstest2014.en", 2737)
+    assert str(text) == "newstest2014 (filtered)"
+
+
 def test_two_sides_of_different_length_are_refused_by_name(tmp_path):
     source, reference = tmp_path / "a.en", tmp_path / "a.de"
     source.write_text("one\n")
     reference.write_text("eins\nzwei\n")
     with pytest.raises(UserError, match=r"a\.en has 1 lines, .*a\.de has 2"):
-        run_evaluation.read_pair(str(source), str(reference))
+        run_evaluation.read_aligned(str(source), str(reference))

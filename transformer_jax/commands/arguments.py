@@ -1,10 +1,40 @@
-"""Arguments that commands share: which weights of a run, and how to search."""
+"""Arguments that commands share: which weights, how to search; each given once."""
 
 import argparse
 import re
+from collections.abc import Sequence
 from typing import Any, get_args
 
 from transformer_jax.decoding.hypotheses import LengthPenalty
+
+
+class _StoreOnce(argparse.Action):
+    """Store a value, as by default, but only one."""
+
+    _given: str | Sequence[Any] | None = None
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        if self._given is not None:
+            parser.error(
+                f"{option_string} is given twice: {self._given} and {values}. Give it "
+                "once"
+            )
+        self._given = values
+        setattr(namespace, self.dest, values)
+
+
+class CommandParser(argparse.ArgumentParser):
+    """A parser to which an option given twice is a mistake: one value would be lost."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.register("action", None, _StoreOnce)
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:

@@ -3,9 +3,9 @@
 With --accept, what was edited on purpose is taken as it is from now on.
 """
 
-import argparse
 import sys
 
+from transformer_jax.commands.arguments import CommandParser
 from transformer_jax.commands.messages import EXIT_ERROR, command
 from transformer_jax.runs.run_check import accept_run, check_run
 from transformer_jax.text_table import text_table
@@ -13,9 +13,7 @@ from transformer_jax.text_table import text_table
 
 def main() -> None:
     """Parse the arguments, check and print; exits with 1 where anything is damaged."""
-    parser = argparse.ArgumentParser(
-        prog="python -m transformer_jax check", description=__doc__
-    )
+    parser = CommandParser(prog="python -m transformer_jax check", description=__doc__)
     parser.add_argument("--workdir", required=True, help="the run")
     parser.add_argument(
         "--accept",

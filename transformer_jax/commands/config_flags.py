@@ -37,6 +37,8 @@ def parse_config(program: str, usage: str) -> ml_collections.ConfigDict:
     Raises:
       UserError: if the config cannot be loaded or has no such field.
     """
+    if name := _repeated(sys.argv[1:]):
+        _exit_with_usage(program, f"--{name} is given twice. Give it once.", usage)
     app.define_help_flags()
     flags.mark_flag_as_required("config")
     try:
@@ -62,6 +64,13 @@ def parse_config(program: str, usage: str) -> ml_collections.ConfigDict:
 def _exit_with_usage(program: str, message: str, usage: str) -> NoReturn:
     print(f"{program}: {message}\nUsage: {usage}", file=sys.stderr)
     sys.exit(EXIT_USAGE)
+
+
+def _repeated(arguments: Sequence[str]) -> str | None:
+    """Return the first flag that is given a second time; its first value is lost."""
+    found = (re.match(r"--?([A-Za-z][\w.]*)", argument) for argument in arguments)
+    names = [match[1] for match in found if match]
+    return next((name for name in names if names.count(name) > 1), None)
 
 
 def _file_of(arguments: Sequence[str]) -> str:

@@ -7,14 +7,17 @@ python evaluate.py --hypothesis H --reference R --target_language de   finished 
 python evaluate.py --hypothesis H --baseline B --reference R --target_language de
                                          are two systems different? paired bootstrap
 
-Files may be plain or gzip, and pipes; - is standard input.
+Scores of a run are also written into it, as RUN/evaluation/*.json. Files may be plain
+or gzip, and pipes; - is standard input.
 """
 
 import argparse
 import json
+import pathlib
 from typing import Any
 
 from transformer_jax.commands.arguments import (
+    CommandParser,
     add_model_arguments,
     decoding_options,
     weight_options,
@@ -22,9 +25,11 @@ from transformer_jax.commands.arguments import (
 from transformer_jax.commands.compilation_cache import use_compilation_cache
 from transformer_jax.commands.messages import command
 from transformer_jax.data.lines import STANDARD_INPUT, read_lines
+from transformer_jax.errors import UserError
 from transformer_jax.evaluation.comet import load_comet
+from transformer_jax.evaluation.languages import TOKENIZERS, normalise_language
 from transformer_jax.evaluation.scored_text import name_test_set
-from transformer_jax.evaluation.scores import Scores, normalise_language, score
+from transformer_jax.evaluation.scores import Scores, score
 from transformer_jax.evaluation.significance import (
     NUM_SAMPLES,
     SEED,
@@ -42,6 +47,7 @@ _OF_FINISHED_TEXT = {
     "target_language",
     "baseline",
     "bootstrap_samples",
+    "tokenizer",
     "comet",
     "format",
 }
@@ -89,23 +95,29 @@ def _compare(options: argparse.Namespace) -> None:
 
 def _read_references(options: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     """Read what a finished translation is scored by, and what is known about it."""
-    references = read_lines(options.reference)
+    references, *more_references = map(read_lines, options.reference)
     languages = {normalise_language(options.target_language)}
     return references, {
+        "more_references": more_references,
         "sources": read_lines(options.source) if options.source else None,
-        "test_set": name_test_set(options.reference, len(references), languages),
+        "tokenizer": options.tokenizer,
+        "test_set": name_test_set(options.reference[0], len(references), languages),
     }
 
 
 def _evaluate_run(options: argparse.Namespace) -> None:
-    """Translate with a run and score."""
+    """Translate with a run and score; print that before it is written."""
+    folder = options.output_directory
+    if folder is not None:  # What fails does so before the long work.
+        folder.mkdir(parents=True, exist_ok=True)
     run = load_run(options.workdir, **weight_options(options))
     evaluation = evaluate_run(
         run,
         decoding_options(options),
         split=options.split,
-        files=(options.source, options.reference) if options.source else None,
+        files=(options.source, *options.reference) if options.source else None,
         with_phenomena=options.phenomena,
+        tokenizer=options.tokenizer,
         comet=load_comet(options.comet) if options.comet else None,
     )
     _print_scores(evaluation.scores, options.format)
@@ -113,6 +125,15 @@ def _evaluate_run(options: argparse.Namespace) -> None:
         if evaluation.phenomena is not None:
             print("\n" + evaluation.phenomena.table())
         _print_examples(evaluation, options.examples)
+    try:
+        run.directory.write_evaluation(
+            evaluation.name, evaluation.report, evaluation.hypotheses, folder
+        )
+    except UserError as error:
+        raise UserError(
+            f"The scores are printed, but not kept. {error} --output_directory names "
+            "one."
+        ) from error
 
 
 def _print_scores(scores: Scores | Comparison, format_name: str) -> None:
@@ -132,7 +153,7 @@ def _print_examples(evaluation: RunEvaluation, number: int) -> None:
 
 
 def _parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="evaluate.py",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -142,7 +163,12 @@ def _parse() -> argparse.Namespace:
     parser.add_argument(
         "--source", help="text to translate instead, or that the hypothesis translates"
     )
-    parser.add_argument("--reference", help="its right translation, line by line")
+    parser.add_argument(
+        "--reference",
+        nargs="+",
+        action="extend",
+        help="its right translation, line by line; several are used together",
+    )
     parser.add_argument("--hypothesis", help="a finished translation to score")
     parser.add_argument(
         "--target_language", "--target-language", help="of the hypothesis, as de"
@@ -159,6 +185,18 @@ def _parse() -> argparse.Namespace:
         metavar="N",
         help=f"how often to resample for that test (default: {NUM_SAMPLES}, "
         f"always with the seed {SEED})",
+    )
+    parser.add_argument(
+        "--tokenizer",
+        choices=TOKENIZERS,
+        help="of sacreBLEU's score (default: the one that fits the language)",
+    )
+    parser.add_argument(
+        "--output_directory",
+        "--output-directory",
+        type=pathlib.Path,
+        metavar="DIR",
+        help="where scores and translations of a run are kept, instead of in it",
     )
     parser.add_argument(
         "--comet", metavar="PATH", help="a COMET model on disk, to score with as well"
@@ -191,9 +229,16 @@ def _find_mistake(options: argparse.Namespace, given: set[str]) -> str | None:
       options: all of them.
       given: names of those that differ from their defaults.
     """
-    texts = (options.source, options.reference, options.hypothesis, options.baseline)
+    texts = (
+        options.source,
+        options.hypothesis,
+        options.baseline,
+        *(options.reference or ()),
+    )
     if sum(text in ("-", STANDARD_INPUT) for text in texts) > 1:
         return "standard input can be read once, so that only one text can come from it"
+    if options.comet is not None and len(options.reference or ()) > 1:
+        return "--comet reads one --reference"
     if options.workdir is None:
         needed: tuple[str, ...] = ("hypothesis", "reference", "target_language")
         if options.comet is not None and options.baseline is not None:

@@ -8,6 +8,7 @@ import pathlib
 from typing import get_args
 
 from transformer_jax.commands.arguments import (
+    CommandParser,
     add_model_arguments,
     decoding_options,
     weight_options,
@@ -62,7 +63,7 @@ def _draw_attention(options: argparse.Namespace) -> None:
 
 
 def _parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m transformer_jax.visualization", description=__doc__
     )
     pictures = parser.add_subparsers(

@@ -7,6 +7,7 @@ run, or the paper's conditions that a run meets.
 import argparse
 from collections.abc import Callable
 
+from transformer_jax.commands.arguments import CommandParser
 from transformer_jax.commands.messages import command
 from transformer_jax.reports import (
     accelerator_rates,
@@ -72,7 +73,7 @@ def main() -> None:
 
 
 def _parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m transformer_jax.reports", description=__doc__
     )
     reports = parser.add_subparsers(required=True, dest="name", metavar="REPORT")
@@ -83,6 +84,7 @@ def _parse() -> argparse.Namespace:
             report.add_argument(
                 "--workdirs",
                 nargs="+",
+                action="extend",
                 default=[],
                 metavar="RUN",
                 required=name in ("card", "reproduce"),

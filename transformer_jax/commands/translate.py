@@ -15,6 +15,7 @@ from typing import BinaryIO
 from tqdm import tqdm
 
 from transformer_jax.commands.arguments import (
+    CommandParser,
     add_model_arguments,
     decoding_options,
     weight_options,
@@ -71,7 +72,7 @@ def _format(number: int, translation: Translation, num_best: int | None) -> str:
 
 
 def _parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m transformer_jax.translate", description=__doc__
     )
     parser.add_argument("--workdir", required=True, help="the run to translate with")

@@ -320,11 +320,23 @@ class RunDirectory:
         return tuple(read_lines(path) for path in paths)
 
     def write_evaluation(
-        self, name: str, report: Mapping[str, Any], translations: Sequence[str]
+        self,
+        name: str,
+        report: Mapping[str, Any],
+        translations: Sequence[str],
+        folder: str | os.PathLike[str] | None = None,
     ) -> None:
-        """Keep scores as `name`.json and what was scored as `name`.txt."""
-        write_json(self.evaluation / f"{name}.json", with_checksum(report))
-        with write_atomically(self.evaluation / f"{name}.txt") as file:
+        """Keep scores as `name`.json and what was scored as `name`.txt.
+
+        Args:
+          name: of the files.
+          report: the scores, for JSON.
+          translations: one a line.
+          folder: where to, if not into the run.
+        """
+        folder = self.evaluation if folder is None else pathlib.Path(folder)
+        write_json(folder / f"{name}.json", with_checksum(report))
+        with write_atomically(folder / f"{name}.txt") as file:
             file.writelines(f"{line}\n".encode() for line in translations)
 
 

@@ -1,4 +1,4 @@
-"""A run, evaluated: translate a text with it, score, and keep both in the run."""
+"""A run, evaluated: translate a text with it, and score."""
 
 import dataclasses
 import hashlib
@@ -15,6 +15,11 @@ from transformer_jax.data.lines import read_lines
 from transformer_jax.decoding.translator import Translator, TranslatorSettings
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation.comet import CometMetric
+from transformer_jax.evaluation.languages import (
+    normalise_language,
+    sacrebleu_metric,
+    short_code,
+)
 from transformer_jax.evaluation.phenomenon_scores import (
     PhenomenonScores,
     score_phenomena,
@@ -40,10 +45,12 @@ class RunEvaluation:
 
     Attributes:
       sources: the text, line by line.
-      references: its right translation.
+      references: its right translation, the first one where there are several.
       hypotheses: the run's.
       scores: of the hypotheses.
       phenomena: the grammar corpus's suite; None where it was not asked for.
+      name: says which text, weights and search.
+      report: the scores and what they were produced by, for JSON.
     """
 
     sources: Sequence[str]
@@ -51,6 +58,8 @@ class RunEvaluation:
     hypotheses: Sequence[str]
     scores: Scores
     phenomena: PhenomenonScores | None
+    name: str
+    report: Mapping[str, Any]
 
 
 def evaluate_run(
@@ -58,22 +67,25 @@ def evaluate_run(
     search: Mapping[str, Any],
     *,
     split: str = "test",
-    files: tuple[str, str] | None = None,
+    files: Sequence[str] | None = None,
     with_phenomena: bool = False,
+    tokenizer: str | None = None,
     comet: CometMetric | None = None,
 ) -> RunEvaluation:
-    """Translate with a run, score, and keep scores and translations in it.
+    """Translate with a run, and score; nothing is written.
 
     Args:
       run: with the weights to use.
       search: settings of the translator that differ from the run's config.
       split: which of the run's own splits to translate, if no `files` are given.
-      files: a source to translate instead, and its right translation.
+      files: a source to translate instead, and its right translations, one or more.
       with_phenomena: also score the grammar corpus's phenomena, one by one.
+      tokenizer: of sacreBLEU; None: the one that fits the language.
       comet: a model that scores as well.
 
     Raises:
-      UserError: if there is no such text, or its two sides differ in length.
+      UserError: if there is no such text, its sides differ in length, or it cannot be
+        scored.
     """
     if with_phenomena and run.config.data.source != "grammar":
         raise UserError(
@@ -82,31 +94,33 @@ def evaluate_run(
         )
     translator = run.translator(**search)
     if files is not None:
-        sources, references = read_pair(*files)
-        text = file_name(files[0], sources)
+        texts: Sequence[list[str]] = read_aligned(*files)
+        text = file_name(files[0], texts[0])
     else:
-        sources, references = run.directory.read_split(split)
+        texts = run.directory.read_split(split)
         text = split
+    sources, references, *more_references = texts
     # Whatever may fail comes before the long work.
-    test_set = name_split_or_file(
-        run.config.data, split, files and files[0], len(sources)
-    )
+    source_path = files[0] if files else None
+    test_set = name_split_or_file(run.config.data, split, source_path, len(sources))
+    language = run.config.data.target_language
+    sacrebleu_metric(normalise_language(language), tokenizer)
     if files is None:
         counted = read_repetitions(run.directory)
         counted = {name: counted[name] for name in ("train", split) if name in counted}
     else:
-        tokens, sides = (
-            tokens_directory(run.config, run.directory),
-            (sources, references),
-        )
+        tokens = tokens_directory(run.config, run.directory)
+        sides = (sources, references)
         counted = file_repetitions(run.directory, tokens, sides, run.tokenizers)
     test_set = dataclasses.replace(test_set, notes=test_set.notes + describe(counted))
     hypotheses = _translate(translator, sources)
     scores = score(
         hypotheses,
         references,
-        run.config.data.target_language,
+        language,
+        more_references=more_references,
         sources=sources,
+        tokenizer=tokenizer,
         comet=comet,
         test_set=test_set,
     )
@@ -114,7 +128,7 @@ def evaluate_run(
     report = scores.as_dict() | {
         "produced_by": {
             "split": None if files else split,
-            "source_file": files and files[0],
+            "source_file": source_path,
             "checkpoint_steps": list(run.steps),
             "is_average": len(run.steps) > 1,
             **dataclasses.asdict(translator.settings),
@@ -123,24 +137,28 @@ def evaluate_run(
     if phenomena is not None:
         report["phenomena"] = phenomena.as_dict()
     extras = ["phenomena"] * with_phenomena + ["comet"] * (comet is not None)
+    extras += [f"references{len(more_references) + 1}"] * bool(more_references)
+    extras += [] if tokenizer is None else [f"tok-{tokenizer}"]
     name = evaluation_name(text, run.steps, translator.settings, extras)
-    run.directory.write_evaluation(name, report, hypotheses)
-    return RunEvaluation(sources, references, hypotheses, scores, phenomena)
+    return RunEvaluation(
+        sources, references, hypotheses, scores, phenomena, name, report
+    )
 
 
-def read_pair(source: str, reference: str) -> tuple[list[str], list[str]]:
-    """Read two files whose lines belong together.
+def read_aligned(*paths: str) -> list[list[str]]:
+    """Read files whose lines belong together.
 
     Raises:
       UserError: if their numbers of lines differ, or one cannot be read.
     """
-    sources, references = read_lines(source), read_lines(reference)
-    if len(sources) != len(references):
-        raise UserError(
-            f"{source} has {len(sources)} lines, {reference} has {len(references)}. "
-            "Give files whose lines belong together."
-        )
-    return sources, references
+    texts = [read_lines(path) for path in paths]
+    for path, lines in zip(paths, texts, strict=True):
+        if len(lines) != len(texts[0]):
+            raise UserError(
+                f"{paths[0]} has {len(texts[0])} lines, {path} has {len(lines)}. "
+                "Give files whose lines belong together."
+            )
+    return texts
 
 
 def file_name(path: str, lines: Sequence[str] = ()) -> str:
@@ -186,7 +204,7 @@ def name_split_or_file(
     num_lines: int,
 ) -> ScoredText:
     """Name a file, or a split of a run after what its config says it is of."""
-    languages = {data.source_language.lower(), data.target_language.lower()}
+    languages = {short_code(data.source_language), short_code(data.target_language)}
     if source_path is None and data.source == "files":
         paths = data[f"{split}_source"]
         if "," not in paths:
