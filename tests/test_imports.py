@@ -48,6 +48,7 @@ ALLOWED = {
         "data",
         "models",
         "costs",
+        "evaluation",
         "config",
         "runs",
     },

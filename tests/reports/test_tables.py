@@ -9,6 +9,7 @@ from configs import wmt14_ende_tensor2tensor as tensor2tensor
 from tests.reports.a_run import write_run
 from tests.test_configs import NUM_PARAMS
 from transformer_jax.errors import UserError
+from transformer_jax.files import read_checked_json
 from transformer_jax.reports import (
     card,
     cost,
@@ -131,6 +132,49 @@ def test_conditions_are_met_or_not_or_unknown(run):
     assert rows["a_heads_1: data.vocab_size"]["is_met"] is False
     assert rows["a_heads_1: test set"]["is_met"]
     assert rows["a_heads_1: tokenised score"]["is_met"]
+
+
+@pytest.mark.parametrize(
+    ("steps", "score", "measured", "is_met"),
+    [
+        ([6, 7, 8, 9, 10], 21.0, 5, True),
+        ([6, 7, 8, 9, 10], None, 5, True),
+        (
+            [1, 2, 3, 4, 5],
+            21.0,
+            "5, but begins at step 1, within the warm-up of 2",
+            False,
+        ),
+        ([6, 7, 8, 9, 10], 19.0, "5, but has a sacreBLEU of 19.00", False),
+    ],
+)
+def test_a_mean_that_misleads_is_no_condition_met(
+    tmp_path, steps, score, measured, is_met
+):
+    directory = write_run(tmp_path / "run", tmp_path / "text")
+    with directory.metrics_path.open("w") as file:
+        file.write('{"step": 9, "validation/sacrebleu": 20.0}\n')
+    (path,) = directory.evaluation.glob("test.*.json")
+    report = read_checked_json(path)
+    report["produced_by"] |= {"checkpoint_steps": steps, "is_average": True}
+    path.write_text(json.dumps(report))
+    (path,) = directory.evaluation.glob("validation.*.json")
+    if score is None:
+        path.unlink()
+    else:
+        report["produced_by"]["split"] = "validation"
+        path.write_text(json.dumps(report | {"sacrebleu": score}))
+    rows = _rows(reproduce.make_report([directory.root]))
+    row = rows["run: averaged checkpoints"]
+    assert str(row["measured_value"]).startswith(str(measured))
+    assert row["is_met"] is is_met
+
+
+@pytest.mark.parametrize("code", ["fr", "fra", "fr_CA"])
+def test_french_is_known_by_any_of_its_codes(tmp_path, code):
+    directory = write_run(tmp_path / "run", tmp_path / "text", target_language=code)
+    rows = _rows(reproduce.make_report([directory.root]))
+    assert rows["run: data.vocab_size"]["paper_value"] == 32_000
 
 
 def test_tensor2tensors_recipe_is_told_from_the_papers_in_every_field(tmp_path):

@@ -261,6 +261,20 @@ def test_weights_of_another_size_to_start_from_are_refused(text, run, tmp_path):
         experiment.train(config, tmp_path / "run")
 
 
+def test_a_mean_from_the_warm_up_on_is_warned_of_whatever_it_is_for(
+    run, tmp_path, caplog
+):
+    load_run(run, average=2)
+    assert not any("warm-up" in message for message in caplog.messages)
+    late = shutil.copytree(run, tmp_path / "run")
+    config = json.loads((late / "config.json").read_text())
+    config["optimizer"]["warmup_steps"] = 3
+    (late / "config.json").write_text(json.dumps(config))
+    (late / "manifest.json").unlink()
+    load_run(late, average=2)
+    assert "begins at step 2, within the warm-up of 3 steps" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("workdir", "checkpoint", "message"),
     [

@@ -1,6 +1,9 @@
 """What an evaluation is called, and what belongs together in one."""
 
+import dataclasses
+import json
 import os
+import types
 
 import pytest
 
@@ -8,6 +11,7 @@ from transformer_jax.config import default
 from transformer_jax.decoding.translator import TranslatorSettings
 from transformer_jax.errors import UserError
 from transformer_jax.runs import run_evaluation
+from transformer_jax.runs.directory import RunDirectory
 
 SETTINGS = TranslatorSettings(
     beam_size=4,
@@ -104,3 +108,53 @@ def test_two_sides_of_different_length_are_refused_by_name(tmp_path):
     reference.write_text("eins\nzwei\n")
     with pytest.raises(UserError, match=r"a\.en has 1 lines, .*a\.de has 2"):
         run_evaluation.read_aligned(str(source), str(reference))
+
+
+def _trained(directory, steps=(2, 4)):
+    """Return a run as far as its notes on a mean go: step 4 has the best score."""
+    config = default.get_config()
+    config.optimizer.warmup_steps = 2
+    run = types.SimpleNamespace(
+        config=config, directory=RunDirectory(directory), steps=steps
+    )
+    rows = [{"step": 2, "validation/sacrebleu": 5.0}, {"step": 4, "train/loss": 1.0}]
+    rows += [{"step": 4, "validation/sacrebleu": 20.0}]
+    run.directory.metrics_path.write_text("".join(f"{json.dumps(r)}\n" for r in rows))
+    return run
+
+
+def _keep_validation(run, score):
+    name = run_evaluation.evaluation_name("validation", run.steps, SETTINGS)
+    run.directory.write_evaluation(name, {"sacrebleu": score}, [])
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_a_mean_below_the_best_single_checkpoint_is_remarked_on(tmp_path, is_kept):
+    run = _trained(tmp_path)
+    if is_kept:
+        _keep_validation(run, 19.5)
+    (note,) = run_evaluation.note_mean(run, SETTINGS, None if is_kept else 19.5)
+    assert "2 checkpoints has a sacreBLEU of 19.50 on the validation split" in note
+    assert "step 4 alone 20.00" in note
+
+
+def test_a_mean_that_is_better_is_not(tmp_path):
+    assert not run_evaluation.note_mean(_trained(tmp_path), SETTINGS, 20.5)
+    assert not run_evaluation.note_mean(_trained(tmp_path, (4,)), SETTINGS, 1.0)
+
+
+def test_a_mean_of_which_validation_knows_nothing_is_remarked_on(tmp_path):
+    run = _trained(tmp_path)
+    (note,) = run_evaluation.note_mean(run, SETTINGS, None)
+    assert "--split validation scores it" in note
+    greedy = dataclasses.replace(SETTINGS, beam_size=1)  # Lower for that alone.
+    assert run_evaluation.note_mean(run, greedy, 19.5) == [note]
+
+
+def test_a_mean_from_the_warm_up_on_is_remarked_on(tmp_path):
+    run = _trained(tmp_path)
+    run.config.optimizer.warmup_steps = 3
+    (note,) = run_evaluation.note_mean(run, SETTINGS, 20.5)
+    assert note == (
+        "The mean of 2 checkpoints begins at step 2, within the warm-up of 3 steps."
+    )

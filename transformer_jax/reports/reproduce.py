@@ -7,10 +7,12 @@ from typing import Any
 from transformer_jax.config import sections
 from transformer_jax.config.tree import fields_of, leaves, source_section
 from transformer_jax.data.sources import SOURCES
+from transformer_jax.evaluation.languages import short_code
 from transformer_jax.fields import declared
 from transformer_jax.reports import paper_numbers
 from transformer_jax.reports.render import Report
 from transformer_jax.reports.run_summary import RunSummary, read_run
+from transformer_jax.runs.averages import find_doubts
 
 # 3003 lines; the filtered version has 2737, and other scores.
 _TEST_SET = "newstest2014 (full)"
@@ -67,7 +69,7 @@ def _conditions(run: RunSummary) -> Iterator[tuple[str, Any, Any]]:
     """Yield (condition, the paper's value, the run's value or None if unknown)."""
     size = "big" if run.config["model"].get("d_model") == 1024 else "base"
     paper = next(row for row in paper_numbers.TABLE_3 if row.row == size)
-    is_french = run.config["data"]["target_language"] == "fr"
+    is_french = short_code(run.config["data"]["target_language"]) == "fr"
     yield "text", "WMT14", _text(run.config["data"])
     for split in ("validation", "test"):
         counted = run.repetitions.get(split)
@@ -141,8 +143,8 @@ def _decoding_conditions(
         default={},
     )
     by = best.get("produced_by", {})
-    steps = by.get("checkpoint_steps")
-    yield "averaged checkpoints", paper_numbers.NUM_AVERAGED[size], steps and len(steps)
+    averaged = _averaged(run, best) if best else None
+    yield "averaged checkpoints", paper_numbers.NUM_AVERAGED[size], averaged
     fields = declared(sections.DecodingSection)
     for condition, name in _DECODING.items():
         yield condition, fields[name].default, by.get(name)
@@ -150,3 +152,24 @@ def _decoding_conditions(
     signature = "case:mixed|tok:moses-{}|smooth:none|split:{}"
     expected = signature.format(*(("fr", "no") if is_french else ("de", "hyphens")))
     yield "tokenised score", expected, best.get("paper_bleu_signature")
+
+
+def _averaged(run: RunSummary, test: Mapping[str, Any]) -> int | str:
+    """Return how many checkpoints a test was of, and what speaks against their mean."""
+    steps = test["produced_by"]["checkpoint_steps"]
+    scores = [
+        evaluation["sacrebleu"]
+        for evaluation in run.evaluations.values()
+        if evaluation["produced_by"].get("split") == "validation"
+        and evaluation["produced_by"]["checkpoint_steps"] == steps
+        and evaluation["produced_by"]["beam_size"]
+        >= run.config["evaluation"]["beam_size"]
+        and evaluation["sacrebleu_signature"] == test["sacrebleu_signature"]
+    ]
+    doubts = find_doubts(
+        steps,
+        run.config["optimizer"]["warmup_steps"],
+        run.directory.read_metrics(),
+        max(scores, default=None),
+    )
+    return ", but ".join([str(len(steps)), *doubts]) if doubts else len(steps)

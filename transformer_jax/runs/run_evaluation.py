@@ -26,7 +26,9 @@ from transformer_jax.evaluation.phenomenon_scores import (
 )
 from transformer_jax.evaluation.scored_text import ScoredText, name_test_set
 from transformer_jax.evaluation.scores import Scores, score
+from transformer_jax.files import read_checked_json
 from transformer_jax.grammar.phenomena import PHENOMENA, phenomenon_examples
+from transformer_jax.runs.averages import find_doubts
 from transformer_jax.runs.corpus import tokens_directory
 from transformer_jax.runs.repetition_record import (
     describe,
@@ -124,6 +126,11 @@ def evaluate_run(
         comet=comet,
         test_set=test_set,
     )
+    is_validation = files is None and split == "validation" and tokenizer is None
+    notes = note_mean(
+        run, translator.settings, scores.sacrebleu if is_validation else None
+    )
+    scores = dataclasses.replace(scores, notes=(*scores.notes, *notes))
     phenomena = _score_phenomena(run, translator) if with_phenomena else None
     report = scores.as_dict() | {
         "produced_by": {
@@ -143,6 +150,44 @@ def evaluate_run(
     return RunEvaluation(
         sources, references, hypotheses, scores, phenomena, name, report
     )
+
+
+def note_mean(
+    run: TrainedRun, settings: TranslatorSettings, score: float | None
+) -> list[str]:
+    """Say what speaks against the mean of checkpoints that a run is used with.
+
+    Args:
+      run: with its weights.
+      settings: of the search.
+      score: sacreBLEU on the validation split; None: the one that was kept, if any.
+    """
+    if len(run.steps) < 2:
+        return []
+    if score is None:
+        score = _kept_score(run, settings)
+    if settings.beam_size < run.config.evaluation.beam_size:
+        score = None  # Lower for its search as well.
+    doubts = find_doubts(
+        run.steps,
+        run.config.optimizer.warmup_steps,
+        run.directory.read_metrics(),
+        score,
+    )
+    notes = [f"The mean of {len(run.steps)} checkpoints {doubt}." for doubt in doubts]
+    if score is None:
+        notes.append(
+            "Whether the mean is better than the best single checkpoint is for the "
+            "validation split to say: --split validation scores it."
+        )
+    return notes
+
+
+def _kept_score(run: TrainedRun, settings: TranslatorSettings) -> float | None:
+    """Return what these weights scored on the validation split, if that was kept."""
+    name = evaluation_name("validation", run.steps, settings)
+    kept = read_checked_json(run.directory.evaluation / f"{name}.json") or {}
+    return kept.get("sacrebleu")
 
 
 def read_aligned(*paths: str) -> list[list[str]]:

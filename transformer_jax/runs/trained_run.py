@@ -1,6 +1,7 @@
 """A run to translate with: its model, tokenizers and chosen weights."""
 
 import dataclasses
+import logging
 import os
 from typing import Any
 
@@ -10,11 +11,14 @@ from transformer_jax.data.tokenizer import Tokenizer
 from transformer_jax.decoding.translator import Translator
 from transformer_jax.errors import UserError
 from transformer_jax.models.parameters import param_shapes
+from transformer_jax.runs.averages import find_doubts
 from transformer_jax.runs.components import Parts, build_parts, build_translator
 from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.runs.joint_tokenizer import open_tokenizer
 from transformer_jax.training.averaging import average_last, average_range
 from transformer_jax.training.checkpoints import CheckpointStore, Which
+
+_LOGGER = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,6 +97,8 @@ def load_run(
     parts = build_parts(config, (tokenizer,))
     tokenizers = (tokenizer,) * len(parts.task.sides)
     params, steps = read_params(directory, parts, checkpoint, average, average_steps)
+    for doubt in find_doubts(steps, config.optimizer.warmup_steps):
+        _LOGGER.warning("The mean of %d checkpoints %s.", len(steps), doubt)
     return TrainedRun(directory, config, parts, params, tokenizers, steps)
 
 
