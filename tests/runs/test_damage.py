@@ -17,6 +17,7 @@ from transformer_jax.reports.card import make_card
 from transformer_jax.reports.render import render
 from transformer_jax.reports.run_summary import read_run
 from transformer_jax.runs import experiment
+from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.runs.run_evaluation import evaluate_run
 from transformer_jax.runs.trained_run import load_run
 
@@ -65,7 +66,10 @@ def run(text: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) -> pathlib
     """A run of four steps, the last of them the best, with an evaluation."""
     workdir = tmp_path_factory.mktemp("runs") / "run"
     experiment.train(_config(text, 4), workdir)
-    evaluate_run(load_run(workdir, "last"), {})
+    evaluation = evaluate_run(load_run(workdir, "last"), {})
+    RunDirectory(workdir).write_evaluation(
+        evaluation.name, evaluation.report, evaluation.hypotheses
+    )
     return workdir
 
 
@@ -107,7 +111,6 @@ def _tables(workdir: pathlib.Path, text: pathlib.Path) -> Any:
     return [render(report, "markdown") for report in reports]
 
 
-# Evaluating last: it adds to what cards and tables show.
 READERS = [_translate, _average, _card, _tables, _evaluate]
 
 

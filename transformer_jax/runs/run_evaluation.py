@@ -107,14 +107,8 @@ def evaluate_run(
     test_set = name_split_or_file(run.config.data, split, source_path, len(sources))
     language = run.config.data.target_language
     sacrebleu_metric(normalise_language(language), tokenizer)
-    if files is None:
-        counted = read_repetitions(run.directory)
-        counted = {name: counted[name] for name in ("train", split) if name in counted}
-    else:
-        tokens = tokens_directory(run.config, run.directory)
-        sides = (sources, references)
-        counted = file_repetitions(run.directory, tokens, sides, run.tokenizers)
-    test_set = dataclasses.replace(test_set, notes=test_set.notes + describe(counted))
+    repeated = _note_repetitions(run, None if files else split, (sources, references))
+    test_set = dataclasses.replace(test_set, notes=test_set.notes + repeated)
     hypotheses = _translate(translator, sources)
     scores = score(
         hypotheses,
@@ -149,6 +143,19 @@ def evaluate_run(
     name = evaluation_name(text, run.steps, translator.settings, extras)
     return RunEvaluation(
         sources, references, hypotheses, scores, phenomena, name, report
+    )
+
+
+def _note_repetitions(
+    run: TrainedRun, split: str | None, sides: Sequence[Sequence[str]]
+) -> tuple[str, ...]:
+    """Say how much of a split, or of other text, the run was trained on."""
+    if split is None:
+        tokens = tokens_directory(run.config, run.directory)
+        return describe(file_repetitions(run.directory, tokens, sides, run.tokenizers))
+    counted = read_repetitions(run.directory)
+    return describe(
+        {name: counted[name] for name in ("train", split) if name in counted}
     )
 
 
