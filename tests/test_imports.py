@@ -20,7 +20,7 @@ ALLOWED = {
     "data": {"errors", "files", "fields", "text_table", "grammar"},
     "models": {"errors", "fields"},
     "costs": {"errors", "models"},
-    "decoding": {"models"},
+    "decoding": {"errors", "models"},
     "evaluation": {"errors", "text_table", "grammar"},
     "training": {"errors", "files", "models", "evaluation"},
     "tasks": {"errors", "data", "models", "decoding", "evaluation", "training"},

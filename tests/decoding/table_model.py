@@ -69,10 +69,10 @@ def penalty(length, alpha, kind):
     return ((5 + length) / 6) ** alpha if kind == "gnmt" else length**alpha
 
 
-def exhaustive_search(model, sentence, max_length, alpha, kind):
+def exhaustive_search(model, sentence, max_length, alpha, kind, min_length=0):
     """Every hypothesis of at most `max_length` tokens as (score, log_prob, tokens)."""
     found = []
-    for length in range(1, max_length + 1):
+    for length in range(min(min_length + 1, max_length), max_length + 1):
         for words in itertools.product(WORDS, repeat=length - 1):
             tokens = [*words, EOS]
             log_prob = model.log_prob(sentence, tokens)

@@ -224,6 +224,25 @@ def test_more_beams_than_words_yield_only_real_hypotheses():
     assert (result.tokens[0, 2:] == PAD).all()
 
 
+@pytest.mark.parametrize("min_length", [1, 2, 3])
+def test_no_hypothesis_is_shorter_than_the_least_length_where_the_limit_has_room(
+    min_length,
+):
+    max_lengths = [4, 3, 4, 1, 2]
+    model = RandomModel(seed=3, eos_bias=3.0)  # would rather end at once
+    result = run(
+        model, range(5), max_lengths, beam_size=40, num_best=5, min_length=min_length
+    )
+    for sentence, max_length in enumerate(max_lengths):
+        expected = exhaustive_search(
+            model, sentence, max_length, 0.6, "gnmt", min_length
+        )[:5]
+        assert outputs(result, sentence) == [tokens for _, _, tokens in expected]
+        scores = [score for score, _, _ in expected]
+        found = result.scores[sentence, : len(scores)]
+        np.testing.assert_allclose(found, scores, atol=1e-5)
+
+
 @pytest.mark.parametrize("alpha", [-0.5, 0.6])
 def test_n_best_is_sorted_and_distinct(alpha):
     model = RandomModel(seed=7, scale=1.0)
@@ -237,10 +256,11 @@ def test_n_best_is_sorted_and_distinct(alpha):
             np.testing.assert_allclose(result.log_probs[row, rank], log_prob, atol=1e-4)
 
 
+@pytest.mark.parametrize("min_length", [0, 2])
 @pytest.mark.parametrize("alpha", [-1.0, 0.6])
-def test_beam_of_one_equals_greedy_search(alpha):
+def test_beam_of_one_equals_greedy_search(alpha, min_length):
     model, max_lengths = RandomModel(seed=11, scale=1.0), [3, 8, 1, 0, 7] * 6
-    chosen = settings(beam_size=1, alpha=alpha)
+    chosen = settings(beam_size=1, alpha=alpha, min_length=min_length)
     cache = model.cache(1, range(30))
     beam = beam_search(model, cache, max_lengths, chosen, no_growth)
     greedy = greedy_search(model, cache, max_lengths, chosen, no_growth)

@@ -8,6 +8,7 @@ from transformer_jax.decoding import search
 from transformer_jax.decoding import translator as translate_module
 from transformer_jax.decoding.beam_search import beam_search
 from transformer_jax.decoding.translator import Translator, TranslatorSettings
+from transformer_jax.errors import UserError
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.parameters import init_params
 from transformer_jax.models.transformer import Transformer
@@ -232,9 +233,8 @@ def test_a_line_over_the_limit_is_translated_in_pieces_with_a_warning(translator
     assert together.text == " ".join(part.text for part in apart if part.text)
     best = [part.candidates[0] for part in apart]
     assert together.candidates[0].score == pytest.approx(sum(b.score for b in best))
-    assert len(together.warnings) == 1
-    assert "3 pieces" in together.warnings[0]
-    assert all(part.warnings == () for part in apart)
+    assert together.num_pieces == 3 and "3 pieces" in together.warnings[0]
+    assert [part.num_pieces for part in apart] == [1, 1, 1]
 
 
 def test_a_character_of_too_many_tokens_is_cut_but_not_lost(params):
@@ -289,15 +289,102 @@ def test_a_second_limit_bounds_every_output(params):
         assert len(translation.text) <= 3
 
 
+def test_lines_are_yielded_in_order_as_soon_as_they_are_done(translator, translations):
+    """Two batches, the short lines first: a long line holds up those behind it."""
+    done = []
+    lines = ["a", "b", "abcdefg abcdefg abcdefg abcdefg", "c"]
+    translator = make(translator.params, max_source_length=40)
+    stream = translator.stream(lines, progress=done.append)
+    yielded = []
+    for translation in stream:
+        yielded.append((translation, sum(done)))
+    assert [count for _, count in yielded] == [3, 3, 4, 4]
+    assert [line for line, _ in yielded] == translator.translate(lines)
+
+
+def test_a_translation_as_long_as_it_may_be_is_flagged(params):
+    class Letters(LetterTokenizer):
+        def decode(self, ids):
+            return ["".join(chr(97 + i) for i in row) for row in ids]
+
+    translator = Translator(MODEL, params, TOKENIZER, Letters(), SETTINGS)
+    lines = [line for line in LINES if 0 < len(line.strip()) < 15]
+    translations = translator.translate(lines)
+    flags = [translation.candidates[0].is_cut for translation in translations]
+    limits = [len(line) + SETTINGS.max_extra_length for line in lines]
+    assert flags == [
+        len(translation.text) + 1 == limit
+        for translation, limit in zip(translations, limits, strict=True)
+    ]
+    assert any(flags) and not all(flags)
+    for translation, flag in zip(translations, flags, strict=True):
+        assert bool(translation.warnings) == flag
+        assert all("cut off" in warning for warning in translation.warnings)
+
+
+def test_a_text_without_words_gives_way_to_one_that_has_some(params):
+    class Blank(IdsTokenizer):
+        """Takes the best hypothesis of each sentence for spaces."""
+
+        def decode(self, ids):
+            return ["  " if text in best else text for text in super().decode(ids)]
+
+    def translate(num_best):
+        settings = dataclasses.replace(SETTINGS, num_best=num_best, min_length=1)
+        tokenizer = Blank()
+        translator = Translator(MODEL, params, TOKENIZER, tokenizer, settings)
+        return translator.translate(LINES)
+
+    best: set[str] = set()
+    expected = translate(num_best=3)
+    best |= {translation.text for translation in expected}
+    for num_best in (1, 2, 3):
+        for line, found, before in zip(
+            LINES, translate(num_best), expected, strict=True
+        ):
+            texts = [candidate.text for candidate in before.candidates]
+            worded = [text for text in texts[:num_best] if text not in best]
+            # Where none of those has words, the others of the beam are asked.
+            worded = worded or texts[1 : 1 + num_best] or [""]
+            assert [c.text for c in found.candidates] == worded, line
+
+
+def test_too_little_memory_says_what_needs_less(translator, monkeypatch):
+    def exhaust(*arguments):
+        raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory")
+
+    monkeypatch.setattr(translate_module, "beam_search", exhaust)
+    with pytest.raises(UserError, match="too little memory .* tokens_per_batch=64"):
+        translator.translate(["abc"])
+
+
 @pytest.mark.parametrize(
-    "fields", [{"max_source_length": 1}, {"max_extra_length": -1}, {"num_best": 9}]
+    ("lines", "message"),
+    [
+        ("abc", "list of lines, got the single string 'abc'"),
+        (b"abc", "list of lines, got b'abc'"),
+        (None, "list of lines, got None"),
+        (7, "list of lines, got 7"),
+        ([None], "list of strings, got None at index 0"),
+        (["a", b"b"], "list of strings, got b'b' at index 1"),
+        ([["a"]], r"list of strings, got \['a'\] at index 0"),
+    ],
+)
+def test_anything_but_lines_of_text_is_refused(lines, message):
+    translator = Translator(MODEL, None, TOKENIZER, TOKENIZER, SETTINGS)
+    with pytest.raises(TypeError, match=message):
+        translator.translate(lines)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"max_source_length": 1},
+        {"max_extra_length": -1},
+        {"num_best": 9},
+        {"min_length": -1},
+    ],
 )
 def test_settings_that_cannot_be_are_refused(params, fields):
     with pytest.raises(ValueError, match="expected"):
         make(params, **fields)
-
-
-def test_a_string_in_place_of_a_list_is_refused():
-    translator = Translator(MODEL, None, TOKENIZER, TOKENIZER, SETTINGS)
-    with pytest.raises(TypeError, match="list of lines, got the single string 'abc'"):
-        translator.translate("abc")

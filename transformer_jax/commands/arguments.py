@@ -63,6 +63,18 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--length_penalty", "--length-penalty", choices=get_args(LengthPenalty)
     )
+    parser.add_argument(
+        "--min_length",
+        "--min-length",
+        type=int,
+        help="pieces that a translation has at least",
+    )
+    parser.add_argument(
+        "--tokens_per_batch",
+        "--tokens-per-batch",
+        type=int,
+        help="source pieces translated at a time; fewer take less memory",
+    )
 
 
 def weight_options(options: argparse.Namespace) -> dict[str, Any]:
@@ -73,7 +85,10 @@ def weight_options(options: argparse.Namespace) -> dict[str, Any]:
 
 def decoding_options(options: argparse.Namespace) -> dict[str, Any]:
     """Return the settings of beam search that were given."""
-    names = ("beam_size", "alpha", "length_penalty", "num_best")
+    names = (
+        *("beam_size", "alpha", "length_penalty"),
+        *("min_length", "tokens_per_batch", "num_best"),
+    )
     given = {name: getattr(options, name, None) for name in names}
     return {name: value for name, value in given.items() if value is not None}
 

@@ -209,6 +209,8 @@ class DecodingSection:
     max_extra_length: int = free(
         50, "a translation has at most this many pieces more than its source", least=0
     )
+    # Not in the paper; 0 lets a line that has words come out empty.
+    min_length: int = free(1, "pieces that a translation has at least", least=0)
     tokens_per_batch: int = free(
         4_096,
         "source pieces in a batch of sentences to translate, padding included; pieces "

@@ -73,7 +73,7 @@ def _advance(
     logits, cache = step_fn(last_tokens(state, settings), state.cache)
     length = state.step + 1
     log_probs, parents, next_tokens = _best_continuations(
-        logits, state.log_probs, length == max_lengths, settings
+        logits, state.log_probs, length, max_lengths, settings
     )
     tokens = _take(state.tokens, parents).at[:, :, state.step].set(next_tokens)
     is_end = next_tokens == settings.eos_id
@@ -100,7 +100,8 @@ def _advance(
 def _best_continuations(
     logits: jax.Array,
     log_probs: jax.Array,
-    is_last: jax.Array,
+    length: jax.Array,
+    max_lengths: jax.Array,
     settings: SearchSettings,
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Choose the best of all hypotheses times all tokens.
@@ -111,7 +112,8 @@ def _best_continuations(
     Args:
       logits: [batch, beam, vocab_width].
       log_probs: [batch, beam], of the open hypotheses so far.
-      is_last: [batch] boolean, whether only the end mark may come.
+      length: int32 scalar, of the hypotheses with the token that is chosen.
+      max_lengths: [batch] int32, at which only the end mark may come.
       settings: of the search.
 
     Returns:
@@ -119,7 +121,9 @@ def _best_continuations(
       best first; a slot without a continuation has log-probability -inf.
     """
     batch, beam, _ = logits.shape
-    next_log_probs, tokens = best_next_tokens(logits, is_last, beam, settings)
+    next_log_probs, tokens = best_next_tokens(
+        logits, length, max_lengths, beam, settings
+    )
     candidates = close_diverged(log_probs[:, :, None] + next_log_probs)
     best, chosen = jax.lax.top_k(candidates.reshape(batch, -1), beam)
     tokens = jnp.take_along_axis(tokens.reshape(batch, -1), chosen, axis=1)

@@ -52,7 +52,7 @@ def _advance(
     """Lengthen every open hypothesis by its most probable token."""
     logits, cache = step_fn(last_tokens(state, settings), state.cache)
     length = state.step + 1
-    best, chosen = best_next_tokens(logits, length == max_lengths, 1, settings)
+    best, chosen = best_next_tokens(logits, length, max_lengths, 1, settings)
     next_tokens = chosen[:, :, 0]
     log_probs = close_diverged(state.log_probs + best[:, :, 0])
     tokens = state.tokens.at[:, :, state.step].set(next_tokens)

@@ -36,6 +36,7 @@ class SearchSettings:
       alpha: exponent of the length penalty; 0 compares plain log-probabilities.
       length_penalty: "gnmt" is the paper's ((5 + L) / 6)^alpha, "length" is L^alpha.
       block_size: steps in one jitted loop, by which the cache grows between loops.
+      min_length: tokens before the end mark, at least, where the limit leaves room.
     """
 
     eos_id: int
@@ -47,6 +48,7 @@ class SearchSettings:
     alpha: float
     length_penalty: LengthPenalty
     block_size: int
+    min_length: int = 0
 
     def __post_init__(self) -> None:
         if self.beam_size < 1 or not 1 <= self.num_best <= self.beam_size:
@@ -56,6 +58,8 @@ class SearchSettings:
             )
         if self.block_size < 1:
             raise ValueError(f"block_size={self.block_size}: expected 1 or more.")
+        if self.min_length < 0:
+            raise ValueError(f"min_length={self.min_length}: expected 0 or more.")
         length_penalty(1, self.alpha, self.length_penalty)
 
 
@@ -170,18 +174,24 @@ def can_still_win(
 
 
 def best_next_tokens(
-    logits: jax.Array, is_last: jax.Array, count: int, settings: SearchSettings
+    logits: jax.Array,
+    length: jax.Array,
+    max_lengths: jax.Array,
+    count: int,
+    settings: SearchSettings,
 ) -> tuple[jax.Array, jax.Array]:
     """Choose the most probable next tokens of each hypothesis.
 
-    Log-probabilities are the model's own: pad and BOS, though never chosen, have their
-    share of the sum. Where the length limit is reached, the end mark alone may come,
-    with its true log-probability. The logits, the widest array of a step, are read and
-    never written again: what may not come is put aside among the few that are best.
+    Log-probabilities are the model's own: pad, BOS and an end mark before `min_length`,
+    though never chosen, have their share of the sum. Where the length limit is reached,
+    the end mark alone may come, with its true log-probability. The logits, the widest
+    array of a step, are read and never written again: what may not come is put aside
+    among the few that are best.
 
     Args:
       logits: [batch, beam, vocab_width].
-      is_last: [batch] boolean, whether the next token is the last allowed.
+      length: int32 scalar, of the hypotheses with the token that is chosen.
+      max_lengths: [batch] int32, how long they may be.
       count: how many to choose, if the vocabulary has so many.
       settings: of the search.
 
@@ -190,19 +200,22 @@ def best_next_tokens(
     """
     logits = logits[:, :, : settings.vocab_size].astype(jnp.float32)
     count = min(count, settings.vocab_size)
-    # Two more, in case that pad and BOS are among them.
-    best, tokens = top_k(logits, min(count + 2, settings.vocab_size))
+    # More, in case that what may not come is among them.
+    num_excluded = 3 if settings.min_length else 2
+    best, tokens = top_k(logits, min(count + num_excluded, settings.vocab_size))
     # Not best[:, :, :1]: XLA on CPUs would sort all blocks to the end for that slice.
     highest = jnp.max(best, axis=-1, keepdims=True)
     log_sums = highest + jnp.log(
         jnp.sum(jnp.exp(logits - highest), axis=-1, keepdims=True)
     )
-    is_word = (tokens != settings.pad_id) & (tokens != settings.bos_id)
-    words, places = jax.lax.top_k(jnp.where(is_word, best, -jnp.inf), count)
+    may_come = (tokens != settings.pad_id) & (tokens != settings.bos_id)
+    if settings.min_length:
+        may_come &= (tokens != settings.eos_id) | (length > settings.min_length)
+    words, places = jax.lax.top_k(jnp.where(may_come, best, -jnp.inf), count)
     tokens = jnp.take_along_axis(tokens, places, axis=-1)
     end = jnp.maximum(logits[:, :, settings.eos_id, None], _EXCLUDED_END)
     is_first = (jnp.arange(count) == 0)[None, None, :]
-    is_last = is_last[:, None, None]
+    is_last = (length == max_lengths)[:, None, None]
     values = jnp.where(is_last, jnp.where(is_first, end, -jnp.inf), words)
     tokens = jnp.where(is_last, settings.eos_id, tokens)
     return values - log_sums, tokens

@@ -1,8 +1,10 @@
 """From lines of text to their translations: tokenizer, model and search together."""
 
+import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 import jax
@@ -18,6 +20,7 @@ from transformer_jax.decoding.hypotheses import (
 )
 from transformer_jax.decoding.search import GrowCacheFn, split_rows
 from transformer_jax.decoding.split import split_line
+from transformer_jax.errors import UserError
 from transformer_jax.models.interface import TranslationModel
 
 _SHORTEST_SHAPE = 16  # Source tokens; shorter sentences are padded to this.
@@ -53,6 +56,8 @@ class TranslatorSettings:
         longer line is translated in pieces.
       tokens_per_batch: source tokens, padding included, translated at a time.
       block_size: steps between two growths of the cache.
+      min_length: tokens of a translation, EOS not included, at least; with 1 or more,
+        a text of spaces also gives way to another hypothesis, if there is one.
     """
 
     beam_size: int
@@ -64,6 +69,7 @@ class TranslatorSettings:
     max_source_length: int
     tokens_per_batch: int
     block_size: int = 32
+    min_length: int = 0
 
     def __post_init__(self) -> None:
         if self.max_source_length < 2:
@@ -86,11 +92,13 @@ class Candidate:
       text: one line of text.
       score: log_prob / length penalty, what the search maximises.
       log_prob: the model's log-probability of the tokens, EOS included.
+      is_cut: whether it is as long as it may be, and so perhaps without its end.
     """
 
     text: str
     score: float
     log_prob: float
+    is_cut: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,11 +109,13 @@ class Translation:
       text: the best candidate's.
       candidates: distinct texts, best first; at least one, at most `num_best`. Those of
         a line translated in pieces join pieces of equal rank and add their scores.
+      num_pieces: in how many pieces the line was translated; 0 for an empty one.
       warnings: what a person should hear about this line.
     """
 
     text: str
     candidates: tuple[Candidate, ...]
+    num_pieces: int = 1
     warnings: tuple[str, ...] = ()
 
 
@@ -154,10 +164,11 @@ class Translator:
             alpha=settings.alpha,
             length_penalty=settings.length_penalty,
             block_size=settings.block_size,
+            min_length=settings.min_length,
         )
 
     def translate(
-        self, lines: Sequence[str], progress: Callable[[int], None] | None = None
+        self, lines: Iterable[str], progress: Callable[[int], None] | None = None
     ) -> list[Translation]:
         """Translate lines, each into one line, in the given order.
 
@@ -171,23 +182,29 @@ class Translator:
           progress: called after each batch with the number of sentences in it.
 
         Raises:
-          TypeError: if a string is given in place of a list of lines.
+          TypeError: if anything but lines of text is given.
         """
-        if isinstance(lines, str):
-            raise TypeError(
-                f"expected a list of lines, got the single string {lines!r}"
-            )
-        lines = [line.strip() for line in lines]
+        return list(self.stream(lines, progress))
+
+    def stream(
+        self, lines: Iterable[str], progress: Callable[[int], None] | None = None
+    ) -> Iterator[Translation]:
+        """Do `translate`, but yield each line once it and all before it are done."""
+        lines = [line.strip() for line in _check_lines(lines)]
         encoded = self._source_tokenizer.encode(lines)
         pieces_of_line = list(map(self._cut_into_pieces, lines, encoded))
         pieces = [piece for pieces in pieces_of_line for piece in pieces]
-        candidates = iter(self._translate_pieces(pieces, progress))
-        return [
-            self._join([next(candidates) for _ in pieces])
-            if pieces
-            else _copy(line if tokens else "")
-            for line, tokens, pieces in zip(lines, encoded, pieces_of_line, strict=True)
-        ]
+        found: dict[int, tuple[Candidate, ...]] = {}
+        batches = self._translate_pieces(pieces, progress)
+        numbers = itertools.count()
+        for line, tokens, pieces in zip(lines, encoded, pieces_of_line, strict=True):
+            wanted = list(itertools.islice(numbers, len(pieces)))
+            while not found.keys() >= set(wanted):
+                found.update(next(batches))
+            if wanted:
+                yield self._join([found.pop(number) for number in wanted])
+            else:
+                yield _copy(line if tokens else "")
 
     def _cut_into_pieces(self, line: str, tokens: list[int]) -> list[list[int]]:
         """Return the tokens of a line's pieces: mostly one, none if it is copied."""
@@ -203,15 +220,35 @@ class Translator:
 
     def _translate_pieces(
         self, pieces: list[list[int]], progress: Callable[[int], None] | None
-    ) -> list[tuple[Candidate, ...]]:
-        """Return the candidates of each piece, in the given order."""
-        candidates: dict[int, tuple[Candidate, ...]] = {}
+    ) -> Iterator[dict[int, tuple[Candidate, ...]]]:
+        """Yield, batch by batch, the candidates of pieces by their places."""
         for chosen, num_rows, source_length in self._plan_batches(pieces):
-            result = self._search([pieces[i] for i in chosen], num_rows, source_length)
-            candidates.update(zip(chosen, self._read_result(result), strict=False))
+            sentences = [pieces[i] for i in chosen]
+            shape, settings = (num_rows, source_length), self._search_settings
+            found = self._find_candidates(sentences, shape, settings)
+            whole_beam = dataclasses.replace(settings, num_best=settings.beam_size)
+            blank = [row for row, best in enumerate(found) if not best[0].text.strip()]
+            if blank and settings.min_length and whole_beam != settings:
+                # A line that is searched has words: so may others of its hypotheses.
+                sentences = [sentences[row] for row in blank]
+                again = self._find_candidates(sentences, shape, whole_beam)
+                for row, candidates in zip(blank, again, strict=True):
+                    found[row] = candidates[: settings.num_best]
             if progress is not None:
                 progress(len(chosen))
-        return [candidates[i] for i in range(len(pieces))]
+            yield dict(zip(chosen, found, strict=True))
+
+    def _find_candidates(
+        self,
+        sentences: list[list[int]],
+        shape: tuple[int, int],
+        settings: SearchSettings,
+    ) -> list[tuple[Candidate, ...]]:
+        """Return the candidates of each sentence of one batch."""
+        with _explaining_memory(self.settings):
+            result = self._search(sentences, *shape, settings)
+        limits = [self._max_length(len(sentence)) for sentence in sentences]
+        return self._read_result(result, limits)
 
     def _plan_batches(
         self, pieces: list[list[int]]
@@ -238,10 +275,13 @@ class Translator:
                 yield members[start : start + rows], rows, source_length
 
     def _search(
-        self, sentences: list[list[int]], num_rows: int, source_length: int
+        self,
+        sentences: list[list[int]],
+        num_rows: int,
+        source_length: int,
+        settings: SearchSettings,
     ) -> SearchResult:
         """Search one batch; rows past the last sentence are fillers."""
-        settings = self._search_settings
         tokenizer = self._source_tokenizer
         tokens = np.full((num_rows, source_length), tokenizer.pad_id, np.int32)
         segments = np.zeros((num_rows, source_length), np.int32)
@@ -271,44 +311,68 @@ class Translator:
         length = max(1, num_source_tokens + self.settings.max_extra_length)
         return min(length, self.settings.max_output_length or length)
 
-    def _read_result(self, result: SearchResult) -> list[tuple[Candidate, ...]]:
-        """Turn tokens into text, row by row; a model that says nothing says ""."""
-        batch, num_best = result.lengths.shape
+    def _read_result(
+        self, result: SearchResult, limits: Sequence[int]
+    ) -> list[tuple[Candidate, ...]]:
+        """Turn tokens into text, row by row; a model that says nothing says "".
+
+        Args:
+          result: of the search, with a row for each limit, and perhaps fillers.
+          limits: how many tokens a row's hypotheses may have.
+        """
+        num_best = result.lengths.shape[1]
         ids = [
             result.tokens[row, rank, : max(result.lengths[row, rank] - 1, 0)].tolist()
-            for row in range(batch)
+            for row in range(len(limits))
             for rank in range(num_best)
         ]
         texts = [_in_one_line(text) for text in self._target_tokenizer.decode(ids)]
         rows = []
-        for row in range(batch):
+        for row, limit in enumerate(limits):
             by_text: dict[str, Candidate] = {}
             for rank in range(num_best):
-                if rank == 0 or result.lengths[row, rank] > 0:
-                    text = texts[row * num_best + rank]
-                    score = float(result.scores[row, rank])
-                    log_prob = float(result.log_probs[row, rank])
-                    by_text.setdefault(text, Candidate(text, score, log_prob))
-            rows.append(tuple(by_text.values()))
+                length = result.lengths[row, rank]
+                if rank == 0 or length > 0:
+                    candidate = Candidate(
+                        texts[row * num_best + rank],
+                        score=float(result.scores[row, rank]),
+                        log_prob=float(result.log_probs[row, rank]),
+                        is_cut=bool(length == limit),
+                    )
+                    by_text.setdefault(candidate.text, candidate)
+            candidates = tuple(by_text.values())
+            if self.settings.min_length:
+                # Texts without words are candidates only where there are no others.
+                worded = tuple(found for found in candidates if found.text.strip())
+                candidates = worded or candidates
+            rows.append(candidates)
         return rows
 
     def _join(self, pieces: list[tuple[Candidate, ...]]) -> Translation:
         """Put the pieces of a line together again."""
-        if len(pieces) == 1:
-            return Translation(pieces[0][0].text, pieces[0])
-        candidates = tuple(
-            Candidate(
-                text=" ".join(piece.text for piece in same_rank if piece.text),
-                score=sum(piece.score for piece in same_rank),
-                log_prob=sum(piece.log_prob for piece in same_rank),
+        candidates = pieces[0]
+        warnings = []
+        if len(pieces) > 1:
+            candidates = tuple(
+                Candidate(
+                    text=" ".join(piece.text for piece in same_rank if piece.text),
+                    score=sum(piece.score for piece in same_rank),
+                    log_prob=sum(piece.log_prob for piece in same_rank),
+                    is_cut=any(piece.is_cut for piece in same_rank),
+                )
+                for same_rank in zip(*pieces, strict=False)
             )
-            for same_rank in zip(*pieces, strict=False)
-        )
-        warning = (
-            f"more than {self.settings.max_source_length - 1} "
-            f"tokens, the model's limit; it was translated in {len(pieces)} pieces."
-        )
-        return Translation(candidates[0].text, candidates, (warning,))
+            warnings.append(
+                f"more than {self.settings.max_source_length - 1} "
+                f"tokens, the model's limit; it was translated in {len(pieces)} pieces."
+            )
+        if candidates[0].is_cut:
+            warnings.append(
+                "its translation is as long as it may be "
+                f"(decoding.max_extra_length={self.settings.max_extra_length}) and may "
+                "have been cut off."
+            )
+        return Translation(candidates[0].text, candidates, len(pieces), tuple(warnings))
 
 
 @functools.partial(
@@ -356,7 +420,37 @@ def _search_functions(model: TranslationModel) -> tuple[Callable, GrowCacheFn]:
 def _copy(line: str) -> Translation:
     """Return a line that is not searched for as its own translation."""
     text = _in_one_line(line)
-    return Translation(text, (Candidate(text, 0.0, 0.0),))
+    return Translation(text, (Candidate(text, 0.0, 0.0),), num_pieces=0)
+
+
+@contextlib.contextmanager
+def _explaining_memory(settings: TranslatorSettings) -> Iterator[None]:
+    """Say what to do about too little memory."""
+    try:
+        yield
+    except jax.errors.JaxRuntimeError as error:
+        if "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+        raise UserError(
+            "A device has too little memory to translate "
+            f"tokens_per_batch={settings.tokens_per_batch} source tokens at a time "
+            f"with beam_size={settings.beam_size}. A smaller tokens_per_batch needs "
+            "less and gives the same translations. Another program, as a training "
+            "run, may hold the device's memory, too."
+        ) from error
+
+
+def _check_lines(lines: Iterable[str]) -> list[str]:
+    """Return the lines, or say which of them is no text."""
+    if isinstance(lines, str):
+        raise TypeError(f"expected a list of lines, got the single string {lines!r}")
+    if isinstance(lines, bytes) or not isinstance(lines, Iterable):
+        raise TypeError(f"expected a list of lines, got {lines!r}")
+    lines = list(lines)
+    for i, line in enumerate(lines):
+        if not isinstance(line, str):
+            raise TypeError(f"expected a list of strings, got {line!r} at index {i}")
+    return lines
 
 
 def _in_one_line(text: str) -> str:

@@ -12,10 +12,11 @@ import jax
 import ml_collections
 import optax
 
+from transformer_jax.config.sections import DecodingSection
 from transformer_jax.data.tokenizer import Tokenizer
 from transformer_jax.decoding.translator import Translator, TranslatorSettings
 from transformer_jax.errors import UserError
-from transformer_jax.fields import from_mapping
+from transformer_jax.fields import declared, from_mapping
 from transformer_jax.models import MODELS
 from transformer_jax.models.interface import TranslationModel
 from transformer_jax.runs.rim import naming
@@ -143,11 +144,17 @@ def translator_settings(
     Raises:
       UserError: if the settings do not fit together.
     """
+    fields = declared(DecodingSection)
+    fields["num_best"] = fields["beam_size"]
+    for name, value in changes.items():
+        if name in fields:
+            fields[name].check(value, name)
     settings = {
         "beam_size": config.decoding.beam_size,
         "alpha": config.decoding.alpha,
         "length_penalty": config.decoding.length_penalty,
         "max_extra_length": config.decoding.max_extra_length,
+        "min_length": config.decoding.min_length,
         "tokens_per_batch": config.decoding.tokens_per_batch,
         "max_source_length": config.data.max_length,
         "max_output_length": model.config.longest_length,

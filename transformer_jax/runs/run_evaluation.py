@@ -270,11 +270,18 @@ def name_split_or_file(
 
 
 def _translate(translator: Translator, sources: Sequence[str]) -> list[str]:
-    """Translate all lines, and say how many were too long for one piece."""
+    """Translate all lines, and say how many were in pieces or perhaps cut off."""
     with tqdm(total=len(sources), unit="line", leave=False, disable=None) as bar:
         translations = translator.translate(sources, progress=bar.update)
-    if warned := sum(bool(translation.warnings) for translation in translations):
-        _LOGGER.warning("%d lines were too long and translated in pieces", warned)
+    if in_pieces := sum(translation.num_pieces > 1 for translation in translations):
+        _LOGGER.warning("%d lines were too long and translated in pieces", in_pieces)
+    if cut := sum(translation.candidates[0].is_cut for translation in translations):
+        _LOGGER.warning(
+            "%d translations are as long as they may be (decoding.max_extra_length=%d) "
+            "and may have been cut off",
+            cut,
+            translator.settings.max_extra_length,
+        )
     return [translation.text for translation in translations]
 
 
