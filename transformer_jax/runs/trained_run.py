@@ -3,6 +3,7 @@
 import dataclasses
 import logging
 import os
+from collections.abc import Callable
 from typing import Any
 
 import ml_collections
@@ -18,7 +19,12 @@ from transformer_jax.runs.joint_tokenizer import open_tokenizer
 from transformer_jax.training.averaging import average_last, average_range
 from transformer_jax.training.checkpoints import CheckpointStore, Which
 
+# Parameters, and the steps that they are, or are the mean, of.
+_Params = tuple[Any, tuple[int, ...]]
+
 _LOGGER = logging.getLogger(__name__)
+# How often to read again what training removed meanwhile.
+_MOST_TRIES = 5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +80,7 @@ class TrainedRun:
 
 def load_run(
     workdir: str | os.PathLike[str],
-    checkpoint: str | None = None,
+    checkpoint: str | int | None = None,
     average: int = 0,
     average_steps: tuple[int, int, int | None] | None = None,
 ) -> TrainedRun:
@@ -105,39 +111,106 @@ def load_run(
 def read_params(
     directory: RunDirectory,
     parts: Parts,
-    checkpoint: str | None = None,
+    checkpoint: str | int | None = None,
     average: int = 0,
     average_steps: tuple[int, int, int | None] | None = None,
-) -> tuple[Any, tuple[int, ...]]:
+) -> _Params:
     """Return parameters of a run for `parts.model`, and the steps that they are of.
 
-    `load_run` says what chooses them.
+    `load_run` says what chooses them. The run may be in training: what is removed while
+    it is read is read again, or another step in its place.
 
     Raises:
       UserError: if there is no such checkpoint, or it is of a model of other sizes.
     """
+    _check_choice(checkpoint, average, average_steps)
     abstract = param_shapes(parts.model, parts.task.inputs)
-    keep_params = directory.read_config().checkpoints.keep_params
-    with CheckpointStore(directory.root, keep_params=keep_params) as store:
+    saving = directory.read_config().checkpoints
+
+    def read() -> _Params:
         if average_steps is not None:
             mean = average_range(store, *average_steps, abstract)
             return mean.params, mean.steps
         if average:
-            mean = average_last(store, average, abstract)
+            mean = average_last(store, average, abstract, _describe(saving))
             return mean.params, mean.steps
         step = store.resolve(_which(checkpoint, store))
         return store.restore_params(step, abstract), (step,)
 
+    with CheckpointStore(directory.root, keep_params=saving.keep_params) as store:
+        return _read_while_training(store, read)
 
-def _which(checkpoint: str | None, store: CheckpointStore) -> Which:
+
+def _read_while_training(
+    store: CheckpointStore, read: Callable[[], _Params]
+) -> _Params:
+    """Read, and read again if a step that was there is not there any more."""
+    for _ in range(_MOST_TRIES):
+        before = set(store.params_steps())
+        failure: Exception | None = None
+        try:
+            params, steps = read()
+        except Exception as error:  # Of a half removed step Orbax says many things.
+            steps, failure = tuple(before), error
+        removed = before.difference(store.params_steps()).intersection(steps)
+        if not removed:
+            if failure is not None:
+                raise failure
+            return params, steps
+        _LOGGER.warning(
+            "Training removed step %s while it was read; reading again.",
+            ", ".join(map(str, sorted(removed))),
+        )
+    raise UserError(
+        f"Training removed steps {_MOST_TRIES} times while they were read. Try again, "
+        "or train with a larger config.checkpoints.keep_params."
+    )
+
+
+def _check_choice(
+    checkpoint: str | int | None,
+    average: int,
+    average_steps: tuple[int, int, int | None] | None,
+) -> None:
+    """Make sure that weights are chosen in one way, and one that is understood."""
+    given = {
+        "checkpoint": checkpoint,
+        "average": average or None,
+        "average_steps": average_steps,
+    }
+    given = {name: value for name, value in given.items() if value is not None}
+    if len(given) > 1:
+        raise UserError(f"{' and '.join(given)} exclude each other. Give one of them.")
+    if checkpoint not in (None, "best", "last") and not str(checkpoint).isdecimal():
+        raise UserError(
+            f"--checkpoint={checkpoint} is neither best, last nor a number of steps."
+        )
+    if not isinstance(average, int):
+        raise UserError(f"average={average!r} is not a number of checkpoints, as 5.")
+    if average_steps is not None and (
+        not isinstance(average_steps, tuple) or len(average_steps) != 3
+    ):
+        raise UserError(
+            f"average_steps={average_steps!r}: expected first, last and how far apart, "
+            "as (1000, 5000, 1000), or None for that: all that are kept."
+        )
+
+
+def _which(checkpoint: str | int | None, store: CheckpointStore) -> Which:
     if checkpoint is None:
         return "last" if store.best_step() is None else "best"
     if checkpoint == "best":
         return "best"
     if checkpoint == "last":
         return "last"
-    if checkpoint.isdigit():
-        return int(checkpoint)
-    raise UserError(
-        f"--checkpoint={checkpoint} is neither best, last nor a number of steps."
+    return int(checkpoint)
+
+
+def _describe(saving: ml_collections.ConfigDict) -> str:
+    """Say when a run saves, and how much of it stays."""
+    return (
+        "It saves by config.checkpoints.save_every_steps="
+        f"{saving.save_every_steps} and "
+        f"save_every_minutes={saving.save_every_minutes:g}, and keeps the last "
+        f"{saving.keep_params} (keep_params). "
     )

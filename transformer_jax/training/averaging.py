@@ -30,10 +30,18 @@ class Average:
     steps: tuple[int, ...]
 
 
-def average_last(store: CheckpointStore, num: int, abstract_params: Any) -> Average:
+def average_last(
+    store: CheckpointStore, num: int, abstract_params: Any, cadence: str = ""
+) -> Average:
     """Average the newest `num` sets of parameters that `store` keeps (Section 6.1).
 
     A best one that is older than those is not one of them.
+
+    Args:
+      store: of the run.
+      num: how many.
+      abstract_params: shapes and types of the parameters; arrays will do.
+      cadence: when the run saves, for the error: a sentence and a space.
 
     Raises:
       UserError: if it keeps fewer.
@@ -42,8 +50,8 @@ def average_last(store: CheckpointStore, num: int, abstract_params: Any) -> Aver
     if not 1 <= num <= len(steps):
         raise UserError(
             f"Cannot average the last {num} checkpoints: the run keeps the last "
-            f"{len(steps)} ({', '.join(map(str, steps)) or 'none'}). Average fewer, or "
-            "train with a larger number of kept parameters."
+            f"{len(steps)} ({', '.join(map(str, steps)) or 'none'}). {cadence}Average "
+            "fewer, or train with more saves or a larger number of kept parameters."
         )
     store.warn_of_damage(steps[-num])
     return average_steps(store, steps[-num:], abstract_params)
