@@ -27,6 +27,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Blocks that are no commands, by their document and first words, and what they are.
 _NO_COMMANDS = {
     ("README.md", "score"): "what `make quickstart` prints; test_learning.py",
+    ("README.md", "import jax"): "three lines of Python; runs/test_trained_run.py",
     ("ARCHITECTURE.md", "train.py evaluate.py"): "the tree",
 }
 

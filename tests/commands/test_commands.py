@@ -69,12 +69,6 @@ def test_translate_writes_one_line_for_each_line_whatever_it_holds(run):
     assert "line 8" in result.stderr.decode()
 
 
-def test_translate_names_a_line_that_is_not_utf8(run):
-    arguments = "-m", "transformer_jax.translate", "--workdir", run
-    message = _error(_run(*arguments, stdin=b"fine\nGr\xfc\xdfe\n"))
-    assert "standard input, line 2" in message
-
-
 def test_evaluating_a_run_prints_one_object_and_keeps_it(run):
     result = _run("evaluate.py", "--workdir", run, "--format", "json")
     assert result.returncode == 0, result.stderr

@@ -5,6 +5,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
+from typing import NoReturn
 
 from transformer_jax.errors import UserError
 
@@ -17,30 +18,68 @@ EXIT_INTERRUPTED = 130
 def command(name: str) -> Iterator[None]:
     """Run a command's body: log to stderr, and end with a message, not a traceback.
 
-    Exits with 1 for what a person can put right (`UserError`, and files that the system
-    cannot read or write) and with 130 when interrupted. Anything else is a fault of the
-    program and keeps its traceback.
+    Exits with 1 for what a person can put right (`UserError`, files that the system
+    cannot read or write, devices that are missing or too small) and with 130 when
+    interrupted. Anything else is a fault of the program and keeps its traceback.
     """
     _log_to_stderr()
+    # A notebook leaves its own here, whose package may be missing; we open no window.
+    os.environ["MPLBACKEND"] = "agg"
     try:
         yield
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except UserError as error:
         _fail(name, str(error))
     except BrokenPipeError:
-        # The reader of our output left, as `head` does: nothing is wrong.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # The reader of our output left, as `head` does: not our fault.
     except OSError as error:
         if error.filename is None and error.errno is None:
             raise
-        _fail(name, f"{error.strerror or error}: {error.filename or 'no file named'}")
-    except KeyboardInterrupt:
-        print(f"{name}: interrupted", file=sys.stderr)
+        what = error.strerror or str(error)
+        _fail(name, f"{what}: {error.filename}" if error.filename else f"{what}.")
+    except KeyboardInterrupt as interrupt:
+        print(*[f"{name}: interrupted.", *interrupt.args], file=sys.stderr)
         sys.exit(EXIT_INTERRUPTED)
+    except Exception as error:
+        if explanation := _explain_device(error):
+            _fail(name, explanation)
+        raise
 
 
-def _fail(name: str, message: str) -> None:
+def _fail(name: str, message: str) -> NoReturn:
     print(f"{name}: error: {message}", file=sys.stderr)
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        _drop_output()
     sys.exit(EXIT_ERROR)
+
+
+def _drop_output() -> None:
+    """Let go of what cannot be written: the exit would try again, and fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _explain_device(error: Exception) -> str | None:
+    """Say what to do if JAX has no device or too little memory; else return None."""
+    if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error):
+        return (
+            "There is too little memory. Another program, as a training run, may hold "
+            "that of the device: end it, or set JAX_PLATFORMS=cpu to do without. "
+            f"({(str(error) or 'out of memory').splitlines()[0]})"
+        )
+    if "jax" in sys.modules:
+        try:
+            sys.modules["jax"].devices()
+        except Exception:  # Of what is missing JAX says many things, or nothing.
+            return (
+                f"JAX finds no device for JAX_PLATFORMS="
+                f"{os.environ.get('JAX_PLATFORMS', '')}. Unset it to use what is "
+                "there, set it to cpu, or install JAX for the device that it names."
+            )
+    return None
 
 
 def _log_to_stderr() -> None:

@@ -3,12 +3,14 @@
 python -m transformer_jax.translate --workdir RUN < in.txt > out.txt
 
 One line in, one line out, in the same order, always: an empty line comes out
-empty, and one without a letter or a digit as it is.
+empty, and one without a letter or a digit as it is. Lines are written as soon as
+they and all before them are done, and whatever ends the program keeps them.
 """
 
 import argparse
-import itertools
+import signal
 import sys
+import time
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -22,51 +24,113 @@ from transformer_jax.commands.arguments import (
 )
 from transformer_jax.commands.compilation_cache import use_compilation_cache
 from transformer_jax.commands.messages import command
+from transformer_jax.data.arriving_lines import ArrivingLines
 from transformer_jax.data.lines import iter_lines
 from transformer_jax.decoding.translator import Translation, Translator
+from transformer_jax.errors import UserError
 from transformer_jax.runs.trained_run import load_run
 
-# Lines that are read before the first is translated: sorting them by length is what
-# makes batches dense.
-_LINES_AT_ONCE = 10_000
+# What is translated together, as far as it is there: sorting by length is what makes
+# batches dense, but no line is written before most of the others are done.
+_MOST_LINES, _MOST_CHARACTERS = 2_000, 400_000
+# Seconds after which lines no longer wait for others to come.
+_PAUSE = 0.05
+# As Moses writes bars, so that " ||| " is nothing but a separator.
+_ESCAPED_BARS = "&#124;" * 3
 
 
 def main() -> None:
     """Parse the arguments and translate standard input."""
     options = _parse()
     with command("translate"):
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, signal.default_int_handler)
+        if sys.stdin is None or sys.stdout is None:
+            raise UserError(
+                "Standard input or output is closed. Give both: < in.txt > out.txt"
+            )
         use_compilation_cache()
         run = load_run(options.workdir, **weight_options(options))
         translator = run.translator(**decoding_options(options))
-        lines = iter_lines(sys.stdin.buffer, "standard input")
-        _translate(translator, lines, sys.stdout.buffer, options.num_best)
+        if sys.stdin.isatty():
+            print("translate: one sentence a line; Ctrl-D ends.", file=sys.stderr)
+        _translate(
+            translator,
+            ArrivingLines(sys.stdin.fileno()),
+            sys.stdout.buffer,
+            options.num_best,
+        )
 
 
 def _translate(
     translator: Translator,
-    lines: Iterator[str],
+    lines: ArrivingLines,
     output: BinaryIO,
     num_best: int | None,
 ) -> None:
     """Write a translation for each line, and warnings to stderr."""
-    first_line = 1
-    while block := list(itertools.islice(lines, _LINES_AT_ONCE)):
-        with tqdm(total=len(block), unit="line", leave=False, disable=None) as bar:
-            translations = translator.translate(block, progress=bar.update)
-        for number, translation in enumerate(translations, first_line):
-            output.write(_format(number, translation, num_best).encode())
-            for warning in translation.warnings:
-                print(f"translate: line {number}: {warning}", file=sys.stderr)
-        output.flush()
-        first_line += len(block)
+    written: list[int] = []  # The bytes of each line's output.
+    # Beside lines on a terminal there is no room for a bar.
+    is_hidden = True if sys.stdin.isatty() or output.isatty() else None
+    try:
+        with tqdm(unit="line", leave=False, disable=is_hidden) as bar:
+            for block in _blocks(lines):
+                for translation in translator.stream(block, progress=bar.update):
+                    number = len(written) + 1
+                    text = _format(number, translation, num_best).encode()
+                    # In one call, between whose halves no signal can come.
+                    written.extend(map(output.write, [text]))
+                    output.flush()
+                    for warning in translation.warnings:
+                        told = f"translate: line {number}: {warning}"
+                        bar.write(told, file=sys.stderr)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(_how_far(len(written))) from None
+    except UserError as error:
+        raise UserError(f"{error} {_how_far(len(written))}") from error
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # The last line did not get further than its buffer.
+        how_far = _how_far(max(0, len(written) - 1))
+        message = f"Cannot write the translation: {error.strerror}. {how_far}"
+        raise UserError(message) from error
+
+
+def _how_far(done: int) -> str:
+    if done == 0:
+        return "No line was translated."
+    return f"Lines 1 to {done} are translated; `tail -n +{done + 1}` gives the others."
+
+
+def _blocks(lines: ArrivingLines) -> Iterator[list[str]]:
+    """Yield lines that are there together, those before a line that is no text too."""
+    block: list[str] = []
+    num_characters, deadline = 0, 0.0
+    try:
+        for line in iter_lines(lines):
+            if not block:
+                num_characters, deadline = 0, time.monotonic() + _PAUSE
+            block.append(line)
+            num_characters += len(line)
+            is_full = len(block) >= _MOST_LINES or num_characters >= _MOST_CHARACTERS
+            if is_full or not lines.comes_by(deadline):
+                yield block
+                block = []
+    except UserError:
+        yield block
+        raise
+    if block:
+        yield block
 
 
 def _format(number: int, translation: Translation, num_best: int | None) -> str:
-    """Return a translation's line, or n-best lines as `n ||| text ||| score`."""
+    """Return a translation's line, or n-best lines as `number ||| text ||| score`."""
     if num_best is None:
         return translation.text + "\n"
     return "".join(
-        f"{number} ||| {candidate.text} ||| {candidate.score:.6f}\n"
+        f"{number} ||| {candidate.text.replace('|||', _ESCAPED_BARS)} "
+        f"||| {candidate.score:.6f}\n"
         for candidate in translation.candidates
     )
 
@@ -81,7 +145,8 @@ def _parse() -> argparse.Namespace:
         "--num-best",
         type=int,
         metavar="N",
-        help="print the N best as `line ||| translation ||| score`",
+        help="print the N best as `line ||| translation ||| score`; lines count from "
+        f"1, and ||| within a translation is written {_ESCAPED_BARS}",
     )
     add_model_arguments(parser)
     return parser.parse_args()
