@@ -107,8 +107,8 @@ def _blocks(path: pathlib.Path, text: bytes) -> Iterator[list[str]]:
 
 
 def test_what_is_there_is_translated_together(tmp_path, monkeypatch):
-    blocks = _blocks(tmp_path / "text", b"word\n" * 5_000)
-    assert [len(block) for block in blocks] == [2_000, 2_000, 1_000]
+    blocks = _blocks(tmp_path / "text", b"word\n" * 9_000)
+    assert [len(block) for block in blocks] == [4_000, 4_000, 1_000]
     monkeypatch.setattr(translate, "_MOST_CHARACTERS", 10)
     blocks = _blocks(tmp_path / "text", b"four\nfour\nfour\nand more than ten\n\n")
     assert [len(block) for block in blocks] == [3, 1, 1]

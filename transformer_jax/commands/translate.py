@@ -32,7 +32,7 @@ from transformer_jax.runs.trained_run import load_run
 
 # What is translated together, as far as it is there: sorting by length is what makes
 # batches dense, but no line is written before most of the others are done.
-_MOST_LINES, _MOST_CHARACTERS = 2_000, 400_000
+_MOST_LINES, _MOST_CHARACTERS = 4_000, 400_000
 # Seconds after which lines no longer wait for others to come.
 _PAUSE = 0.05
 # As Moses writes bars, so that " ||| " is nothing but a separator.
