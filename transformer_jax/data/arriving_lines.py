@@ -12,7 +12,7 @@ _CHUNK = 1 << 16  # Bytes.
 
 
 class ArrivingLines:
-    r"""The lines of a file, a pipe or a terminal, each with its "\n" taken off.
+    r"""The lines of a file, a pipe or a terminal, each with its "\n".
 
     Iterating waits for each line. A file holds all of its lines at once, a pipe those
     that were written so far.
@@ -55,7 +55,7 @@ class ArrivingLines:
             raise UserError(f"Cannot read the text: {error.strerror}.") from error
         *ends, rest = chunk.split(b"\n")
         for end in ends:
-            self._lines.append(b"".join([*self._begun, end]))
+            self._lines.append(b"".join([*self._begun, end, b"\n"]))
             self._begun.clear()
         if rest:
             self._begun.append(rest)
