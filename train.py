@@ -1,9 +1,6 @@
 """Short for transformer_jax/commands/train.py, which says how to call it."""
 
-from transformer_jax.commands.huge_pages import restart_with_huge_pages
+from transformer_jax.commands.start import start
 
 if __name__ == "__main__":
-    restart_with_huge_pages()
-    from transformer_jax.commands.train import main
-
-    main()
+    start("train")

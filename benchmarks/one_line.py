@@ -78,7 +78,7 @@ def _make_run(model: str, run: pathlib.Path) -> None:
         f"--config.decoding.max_extra_length={_EXTRA_LENGTH}",
     ]
     if code := start_training(_CONFIGS[model], run, flags, os.environ).wait():
-        log = run.with_suffix(".log").read_text(errors="replace")
+        log = run.with_suffix(".log").read_text("utf-8", errors="replace")
         raise UserError(f"training one step ended with code {code}: {log[-800:]}")
 
 

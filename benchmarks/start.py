@@ -54,7 +54,7 @@ def main() -> None:
         for cache in ("cold", "warm"):
             reports = _train(options, folder / cache, folder / "compiled")
             rows.append({"cache": cache, **summarise(reports)})
-            hardware = json.loads((folder / cache / "hardware.json").read_text())
+            hardware = json.loads((folder / cache / "hardware.json").read_text("utf-8"))
             device = {
                 name: hardware[0][name] for name in ("device_kind", "num_devices")
             }
@@ -109,7 +109,7 @@ def _train(
     finally:
         _end(process)
     if not reports:
-        log = run.with_suffix(".log").read_text(errors="replace")
+        log = run.with_suffix(".log").read_text("utf-8", errors="replace")
         raise UserError(
             f"{options.config} took no step in {options.limit:.0f} s. It said: "
             f"{log[-800:]}"

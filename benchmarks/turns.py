@@ -268,7 +268,7 @@ def _play(prepare: str, arguments: str) -> None:
 
 if __name__ == "__main__":
     if sys.argv[3] == "program":
-        from transformer_jax.commands.huge_pages import restart_with_huge_pages
+        from transformer_jax.commands.start import restart
 
-        restart_with_huge_pages()
+        restart()
     _play(sys.argv[1], sys.argv[2])

@@ -1,10 +1,9 @@
 """Each command by its name: python -m transformer_jax COMMAND, then its own flags."""
 
-import importlib
 import sys
 
-from transformer_jax.commands.huge_pages import restart_with_huge_pages
 from transformer_jax.commands.messages import EXIT_USAGE
+from transformer_jax.commands.start import start
 
 COMMANDS = ("train", "evaluate", "translate", "prepare", "report", "plot", "check")
 
@@ -17,10 +16,8 @@ def main() -> None:
             file=sys.stderr,
         )
         sys.exit(EXIT_USAGE)
-    name = sys.argv.pop(1)
-    importlib.import_module(f"transformer_jax.commands.{name}").main()
+    start(sys.argv.pop(1))
 
 
 if __name__ == "__main__":
-    restart_with_huge_pages()
     main()

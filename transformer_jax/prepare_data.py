@@ -1,6 +1,6 @@
 """Short for transformer_jax.commands.prepare, which says how to call it."""
 
-from transformer_jax.commands.prepare import main
+from transformer_jax.commands.start import start
 
 if __name__ == "__main__":
-    main()
+    start("prepare")

@@ -19,18 +19,20 @@ _FILES = ("--hypothesis=h", "--reference=r", "--target_language=de")
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     directory = tmp_path_factory.mktemp("commands")
-    text = write_text(directory / "text")
+    text = write_text(directory / "Übung")
     experiment.train(tiny_config(text, num_steps=1), directory / "run")
     return directory / "run"
 
 
-def _run(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def _run(
+    *arguments: object, stdin: bytes = b"", **environment: str
+) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [sys.executable, *map(str, arguments)],
         input=stdin,
         capture_output=True,
         cwd=ROOT,
-        env=os.environ | {"XLA_FLAGS": ""},
+        env=os.environ | {"XLA_FLAGS": ""} | environment,
     )
 
 
@@ -67,6 +69,19 @@ def test_translate_writes_one_line_for_each_line_whatever_it_holds(run):
     translations = result.stdout.decode().split("\n")
     assert translations[1] == translations[2] == ""
     assert "line 8" in result.stderr.decode()
+
+
+def test_a_locale_that_is_not_utf8_changes_nothing(run, tmp_path):
+    not_utf8 = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    evaluate = ("evaluate.py", "--workdir", run, "--examples", 2)
+    result = _run(*evaluate, **not_utf8)
+    assert result.returncode == 0, result.stderr
+    assert "ä" in result.stdout.decode()
+    assert result.stdout == _run(*evaluate).stdout
+    output = tmp_path / "Größe.svg"
+    plot = ("-m", "transformer_jax", "plot", "positions", "--output", output)
+    assert _run(*plot, **not_utf8).stdout.decode() == f"Wrote {output}\n"
+    assert output.is_file()
 
 
 def test_evaluating_a_run_prints_one_object_and_keeps_it(run):

@@ -39,12 +39,13 @@ def _open(path: str | os.PathLike[str], mode: str = "r") -> IO[Any]:
 
     Sorting keeps a thousand files open at once, which is a usual limit too.
     """
+    encoding = None if "b" in mode else "utf-8"
     try:
-        return open(path, mode)
+        return open(path, mode, encoding=encoding)
     except OSError as error:
         if error.errno != errno.EMFILE or not _raise_open_file_limit():
             raise
-        return open(path, mode)
+        return open(path, mode, encoding=encoding)
 
 
 def _raise_open_file_limit() -> bool:
