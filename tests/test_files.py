@@ -1,11 +1,14 @@
 import os
+import pathlib
 import platform
 import subprocess
 import sys
 
 import pytest
 
+from transformer_jax.errors import UserError
 from transformer_jax.files import (
+    as_path,
     read_checked_json,
     remove_partials,
     with_checksum,
@@ -84,3 +87,25 @@ def test_two_hosts_write_under_different_names(tmp_path, monkeypatch):
     with write_atomically(tmp_path / "a"):
         (partial,) = tmp_path.iterdir()
         assert partial.name == f"a.{os.getpid()}@here.partial"
+
+
+def test_the_home_directory_is_meant_by_its_sign(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert (
+        as_path("~/runs/a") == as_path(pathlib.Path("~/runs/a")) == tmp_path / "runs/a"
+    )
+    assert as_path("~") == tmp_path
+    assert as_path("runs/~") == pathlib.Path("runs/~")
+    with write_atomically("~/new/file") as file:
+        file.write(b"text")
+    assert (tmp_path / "new/file").read_bytes() == b"text"
+
+
+def test_a_home_that_there_is_not_is_refused():
+    with pytest.raises(UserError, match="no home directory ~nobody_here.*whole path"):
+        as_path("~nobody_here/runs")
+
+
+def test_a_name_that_is_not_utf8_is_refused():
+    with pytest.raises(UserError, match=r"'/data/\\udcdcbung'.*not UTF-8.*Rename"):
+        as_path(os.fsdecode(b"/data/\xdcbung"))

@@ -21,7 +21,7 @@ ALLOWED = {
     "models": {"errors", "fields"},
     "costs": {"errors", "models"},
     "decoding": {"errors", "models"},
-    "evaluation": {"errors", "text_table", "grammar"},
+    "evaluation": {"errors", "files", "text_table", "grammar"},
     "training": {"errors", "files", "models", "evaluation"},
     "tasks": {"errors", "data", "models", "decoding", "evaluation", "training"},
     "config": {"errors", "fields", "data", "models", "decoding", "training", "tasks"},
@@ -40,7 +40,7 @@ ALLOWED = {
         "config",
     },
     # A run says where its metrics are, and reads them.
-    "visualization": {"errors", "data", "models", "runs"},
+    "visualization": {"errors", "files", "data", "models", "runs"},
     "reports": {
         "errors",
         "files",
@@ -54,6 +54,7 @@ ALLOWED = {
     },
     "commands": {
         "errors",
+        "files",
         "text_table",
         "data",
         "models",

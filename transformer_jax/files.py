@@ -1,4 +1,4 @@
-"""Files that are either whole or absent, whenever the process dies, and say so."""
+"""Paths that people give; files that are whole or absent, come what may, and say so."""
 
 import contextlib
 import hashlib
@@ -22,6 +22,29 @@ _ABANDONED_SECONDS = 3600.0
 _CHECKSUM = "checksum"
 
 
+def as_path(path: str | os.PathLike[str]) -> pathlib.Path:
+    """Return a path that a person gave; "~" is the home directory, as in a shell.
+
+    Raises:
+      UserError: if there is no such home, or the path is not UTF-8.
+    """
+    expanded = os.path.expanduser(path)
+    if expanded.startswith("~"):
+        name = pathlib.PurePath(path).parts[0]
+        raise UserError(
+            f"{os.fspath(path)}: there is no home directory {name}. Write the whole "
+            f"path, from / on, also where a file is called {name}."
+        )
+    try:
+        expanded.encode()
+    except UnicodeEncodeError as error:
+        raise UserError(
+            f"{expanded!r}: the name is not UTF-8, and could not be written down. "
+            "Rename it, for example with `convmv -f ISO-8859-1 -t UTF-8 --notest`."
+        ) from error
+    return pathlib.Path(expanded)
+
+
 @contextlib.contextmanager
 def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a neighbour of `path` for writing and give it its name once it is whole.
@@ -29,7 +52,7 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Raises:
       UserError: if the folder cannot be written or the disk is full.
     """
-    path = pathlib.Path(path)
+    path = as_path(path)
     # Process and host keep two writers of one file apart.
     writer = f"{os.getpid()}@{platform.node()}"
     partial = path.with_name(f"{path.name}.{writer}.partial")

@@ -6,6 +6,8 @@ import pathlib
 
 import jax
 
+from transformer_jax.files import as_path
+
 DIRECTORY_VARIABLE = "TRANSFORMER_JAX_COMPILATION_CACHE"
 OFF = "off"
 _LOGGER = logging.getLogger(__name__)
@@ -25,7 +27,7 @@ def use_compilation_cache() -> None:
     # JAX's own variable has been read into this value.
     if named == OFF or jax.config.values["jax_compilation_cache_dir"] is not None:
         return
-    directory = pathlib.Path(named) if named else _default_directory()
+    directory = as_path(named) if named else _default_directory()
     try:
         directory.mkdir(parents=True, exist_ok=True)
         is_writable = os.access(directory, os.W_OK | os.X_OK)

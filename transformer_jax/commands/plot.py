@@ -4,7 +4,6 @@ The suffix of --output chooses between PNG and SVG.
 """
 
 import argparse
-import pathlib
 from typing import get_args
 
 from transformer_jax.commands.arguments import (
@@ -14,6 +13,7 @@ from transformer_jax.commands.arguments import (
     weight_options,
 )
 from transformer_jax.commands.messages import command
+from transformer_jax.files import as_path
 from transformer_jax.models.positions import SinusoidLayout
 from transformer_jax.visualization import attention_maps, curves, plots, theme
 
@@ -28,7 +28,7 @@ def main() -> None:
 
 
 def _draw_curves(options: argparse.Namespace) -> None:
-    name = pathlib.Path(options.workdir).resolve().name
+    name = as_path(options.workdir).resolve().name
     figure = curves.plot_curves(curves.read_metrics(options.workdir), title=name)
     theme.save(figure, options.output)
 

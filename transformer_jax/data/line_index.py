@@ -33,6 +33,7 @@ from transformer_jax.data.lines import (
 )
 from transformer_jax.errors import UserError
 from transformer_jax.files import (
+    as_path,
     read_checked_json,
     sha256_of,
     with_checksum,
@@ -82,8 +83,9 @@ class LineIndex:
         Raises:
           UserError: if the file is missing, empty, not UTF-8, or without its tabs.
         """
+        path = as_path(path)
         self.path = str(path)
-        require_regular_file(pathlib.Path(path))
+        require_regular_file(path)
         with open_bytes(path):  # The errors of a path that cannot be read.
             stat = os.stat(path)
         name = [
@@ -96,9 +98,7 @@ class LineIndex:
         stem = hashlib.sha256(key.encode()).hexdigest()[:32]
         base = pathlib.Path(directory) / stem
         self._offsets_path = base.with_suffix(".offsets")
-        self._text_path = (
-            base.with_suffix(".txt") if is_gzip(path) else pathlib.Path(path)
-        )
+        self._text_path = base.with_suffix(".txt") if is_gzip(path) else path
         summary_path = base.with_suffix(".json")
         summary = read_checked_json(summary_path)
         if summary is None or not self._is_whole(summary):

@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 from transformer_jax.data.file_formats import HEAD_BYTES, require_text
 from transformer_jax.errors import UserError
+from transformer_jax.files import as_path
 
 STANDARD_INPUT = "/dev/stdin"
 BOM = b"\xef\xbb\xbf"
@@ -165,7 +166,7 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Raises:
       UserError: if the file cannot be read, here or while it is being read.
     """
-    path = pathlib.Path(path)
+    path = as_path(path)
     if path.is_dir():
         raise UserError(
             f"{path} is a directory; a text file was expected. Name the file."
@@ -213,7 +214,7 @@ def describe_dead_link(path: pathlib.Path) -> str | None:
 
 def is_gzip(path: str | os.PathLike[str]) -> bool:
     """Tell by name or by content whether a file is compressed."""
-    path = pathlib.Path(path)
+    path = as_path(path)
     with path.open("rb") as file:
         return _holds_gzip(path, file)
 

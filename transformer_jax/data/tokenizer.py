@@ -21,7 +21,7 @@ import sentencepiece
 from transformer_jax.data.lines import describe_dead_link, is_blank
 from transformer_jax.data.text_source import TextSource
 from transformer_jax.errors import UserError
-from transformer_jax.files import write_atomically
+from transformer_jax.files import as_path, write_atomically
 
 # sentencepiece's rules, and one of our own: its case folding turns the German sharp s
 # into ss.
@@ -197,15 +197,16 @@ class Tokenizer:
           UserError: if there is no such model, or its special tokens are not four
             different ones.
         """
+        path = as_path(path)
         self.path = str(path)
         try:
-            model = pathlib.Path(path).read_bytes()
+            model = path.read_bytes()
             self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
             self.vocab_size: int = self._processor.vocab_size()
             # A damaged model may have pieces that are no text, and show it only here.
             self._processor.id_to_piece(list(range(self.vocab_size)))
         except OSError as error:
-            reason = describe_dead_link(pathlib.Path(path)) or error.strerror
+            reason = describe_dead_link(path) or error.strerror
             raise UserError(
                 f"Cannot read the tokenizer {path}: {reason}. Name a sentencepiece "
                 "model file."

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from transformer_jax.errors import UserError
+from transformer_jax.files import as_path
 
 # The package asks for NumPy below 2, which JAX no longer runs with: the extra brings
 # what it needs, and the package itself comes without its requirements.
@@ -93,7 +94,7 @@ def load_comet(checkpoint: str | os.PathLike[str]) -> CometMetric:
     Raises:
       UserError: if the package or a file is missing.
     """
-    weights = _find_weights(pathlib.Path(checkpoint))
+    weights = _find_weights(as_path(checkpoint))
     # Read once, when the package is imported.
     os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1")
     try:

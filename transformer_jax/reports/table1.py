@@ -6,12 +6,12 @@ several lengths and widths.
 
 import functools
 import os
-import pathlib
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
+from transformer_jax.files import as_path
 from transformer_jax.models.attention import MultiHeadAttention
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.operations import attention_flops
@@ -101,6 +101,7 @@ def save_plot(report: Report, path: str | os.PathLike[str]) -> None:
     axes.set_title("Self-attention: XLA's analysis (dots) and the count (lines)")
     axes.legend()
     # The same figures give the same file: no date, and no random names inside an SVG.
-    is_svg = pathlib.Path(path).suffix == ".svg"
+    picture = as_path(path)
+    is_svg = picture.suffix == ".svg"
     with matplotlib.rc_context({"svg.hashsalt": "table1"}):
-        figure.savefig(path, metadata={"Date": None} if is_svg else None)
+        figure.savefig(picture, metadata={"Date": None} if is_svg else None)

@@ -14,6 +14,7 @@ from transformer_jax.data.packed_plan import plan_packed
 from transformer_jax.data.text_source import TextSource
 from transformer_jax.data.token_cache import TokenCache, build_token_cache, cache_key
 from transformer_jax.data.tokenizer import SpecialIds, Tokenizer
+from transformer_jax.files import as_path
 from transformer_jax.runs.components import build_task, languages
 from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.runs.joint_tokenizer import prepare_tokenizer
@@ -78,7 +79,7 @@ def tokens_directory(
     config: ml_collections.ConfigDict, directory: RunDirectory
 ) -> pathlib.Path:
     """Return where the tokens of a run are kept."""
-    return pathlib.Path(config.data.cache_directory or directory.tokens)
+    return as_path(config.data.cache_directory or directory.tokens)
 
 
 def _tokenise(

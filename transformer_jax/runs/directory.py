@@ -32,6 +32,7 @@ from transformer_jax.config.versions import read_fields
 from transformer_jax.data.lines import read_lines
 from transformer_jax.errors import UserError
 from transformer_jax.files import (
+    as_path,
     json_bytes,
     with_checksum,
     write_atomically,
@@ -42,13 +43,18 @@ from transformer_jax.training import step_folders
 from transformer_jax.training.metrics_file import read_rows
 
 _LOGGER = logging.getLogger(__name__)
+# What a run consists of; none of it is the place for another one.
+_PARTS = (
+    "config.json manifest.json data.json tokenizer.model text repetitions.json tokens "
+    "checkpoints parameters metrics.jsonl events hardware.json evaluation lock"
+).split()
 
 
 class RunDirectory:
     """The paths inside a run, and the small files that describe it."""
 
     def __init__(self, root: str | os.PathLike[str]):
-        self.root = pathlib.Path(root)
+        self.root = as_path(root)
         self.config_path = self.root / "config.json"
         self.data_path = self.root / "data.json"
         self.tokenizer_path = self.root / "tokenizer.model"
@@ -74,8 +80,7 @@ class RunDirectory:
             fields["version"]
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise UserError(
-                f"{self.config_path} is not the config of a run. Give the --workdir "
-                "that train.py wrote."
+                f"{self.config_path} is not the config of a run. {self.advice}"
             ) from error
         try:
             return read_fields(fields)
@@ -90,17 +95,46 @@ class RunDirectory:
         """
         if not self.config_path.is_file():
             raise UserError(
-                f"{self.root} is not a run: it has no config.json. Give the --workdir "
-                "that train.py wrote."
+                f"{self.root} is not a run: it has no config.json. {self.advice}"
             )
+
+    @property
+    def advice(self) -> str:
+        """What to give instead of a directory that is no run."""
+        if run := self._run_above():
+            return f"It is a part of the run {run}; give that."
+        runs = [path.name for path in self.root.glob("*") if _is_begun(path)]
+        if runs:
+            return f"It holds runs ({', '.join(sorted(runs)[:5])}); give one of them."
+        return "Give the --workdir that train.py wrote."
+
+    def check_place(self) -> None:
+        """Refuse a part of a run as the place for another one.
+
+        Raises:
+          UserError: names the run.
+        """
+        if run := self._run_above():
+            raise UserError(
+                f"{self.root} is a part of the run {run}. Give that to go on with it, "
+                "or another --workdir."
+            )
+
+    def _run_above(self) -> pathlib.Path | None:
+        """Return the run whose own folders or files this lies among, if there is one.
+
+        Three levels are enough: RUN/parameters/100/default.
+        """
+        path = pathlib.Path(os.path.abspath(self.root))
+        for folder in path.parents[:3]:
+            if path.relative_to(folder).parts[0] in _PARTS and _is_begun(folder):
+                return folder
+        return None
 
     @property
     def is_begun(self) -> bool:
         """Whether anything was trained here, rather than only prepared."""
-        folders = (self.root / "checkpoints", self.root / "parameters")
-        return any(
-            path.name.isdigit() for folder in folders for path in folder.glob("*")
-        )
+        return _is_begun(self.root)
 
     def claim(
         self, config: ml_collections.ConfigDict, sides: Sequence[str]
@@ -338,6 +372,11 @@ class RunDirectory:
         write_json(folder / f"{name}.json", with_checksum(report))
         with write_atomically(folder / f"{name}.txt") as file:
             file.writelines(f"{line}\n".encode() for line in translations)
+
+
+def _is_begun(root: pathlib.Path) -> bool:
+    folders = (root / "checkpoints", root / "parameters")
+    return any(path.name.isdigit() for folder in folders for path in folder.glob("*"))
 
 
 def _read_object(path: pathlib.Path) -> dict[str, Any] | None:

@@ -87,8 +87,9 @@ def train(
     """
     check_config(config)
     check_parts(config)
-    check_directory(workdir)
     directory, task = RunDirectory(workdir), build_task(config)
+    check_directory(directory.root)
+    directory.check_place()
     check_source(config, languages(config, task))
     if not directory.is_begun:  # Afterwards what it began with may be gone.
         check_given_tokenizer(config)

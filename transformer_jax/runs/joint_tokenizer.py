@@ -8,7 +8,7 @@ import ml_collections
 
 from transformer_jax.data.text_source import TextSource
 from transformer_jax.data.tokenizer import Tokenizer, sample_sentences, train_tokenizer
-from transformer_jax.files import write_atomically
+from transformer_jax.files import as_path, write_atomically
 from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.runs.rim import naming
 
@@ -39,7 +39,7 @@ def given_tokenizer(config: ml_collections.ConfigDict) -> pathlib.Path | None:
             start.read_config()
             return start.tokenizer_path
     given = config.data.tokenizer_path
-    return pathlib.Path(given) if given else None
+    return as_path(given) if given else None
 
 
 def check_given_tokenizer(config: ml_collections.ConfigDict) -> None:

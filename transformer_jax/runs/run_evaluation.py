@@ -4,7 +4,6 @@ import dataclasses
 import hashlib
 import itertools
 import logging
-import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,7 +25,7 @@ from transformer_jax.evaluation.phenomenon_scores import (
 )
 from transformer_jax.evaluation.scored_text import ScoredText, name_test_set
 from transformer_jax.evaluation.scores import Scores, score
-from transformer_jax.files import read_checked_json
+from transformer_jax.files import as_path, read_checked_json
 from transformer_jax.grammar.phenomena import PHENOMENA, phenomenon_examples
 from transformer_jax.runs.averages import find_doubts
 from transformer_jax.runs.corpus import tokens_directory
@@ -218,7 +217,7 @@ def file_name(path: str, lines: Sequence[str] = ()) -> str:
 
     A pipe, which has no name, is called after the lines that came out of it.
     """
-    resolved = pathlib.Path(path).resolve()
+    resolved = as_path(path).resolve()
     if lines and not resolved.is_file():
         return f"pipe@{_hash(repr(lines))}"
     return f"{resolved.name}@{_hash(str(resolved))}"

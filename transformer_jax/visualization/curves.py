@@ -54,9 +54,7 @@ def read_metrics(workdir: str | pathlib.Path) -> dict[str, dict[str, Curve]]:
     directory = RunDirectory(workdir)
     path = directory.metrics_path
     if not path.is_file():
-        raise UserError(
-            f"There is no {path}. Give the --workdir of a run that train.py has begun."
-        )
+        raise UserError(f"There is no {path}. {directory.advice}")
     points: dict[str, dict[str, dict[int, float]]] = {}
     for row in directory.read_metrics():
         for name, value in row.items():

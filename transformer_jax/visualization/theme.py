@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transformer_jax.errors import UserError
+from transformer_jax.files import as_path
 
 if TYPE_CHECKING:
     from matplotlib.colors import Colormap
@@ -110,7 +111,7 @@ def check_suffix(path: str | pathlib.Path) -> pathlib.Path:
     Raises:
       UserError: for a suffix other than .png and .svg.
     """
-    path = pathlib.Path(path)
+    path = as_path(path)
     if path.suffix.lower() not in SUFFIXES:
         raise UserError(
             f"The picture is to be written to {str(path)!r}, and its suffix says how. "

@@ -17,6 +17,7 @@ from transformer_jax.data.lines import LineCounts
 from transformer_jax.data.text_source import OpenRequest, Text, TextSource
 from transformer_jax.errors import UserError
 from transformer_jax.fields import free
+from transformer_jax.files import as_path
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -106,9 +107,9 @@ def _open_split(
 
 def _paths(settings: TextFileSettings, field: str) -> list[pathlib.Path]:
     """Return the files that a field of comma-separated paths names."""
-    directory = pathlib.Path(settings.directory)
+    directory = as_path(settings.directory)
     paths = getattr(settings, field).split(",")
-    return [directory / path.strip() for path in paths if path.strip()]
+    return [directory / as_path(path.strip()) for path in paths if path.strip()]
 
 
 def _require_files(settings: TextFileSettings, field: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from transformer_jax.data.sources.tfds_without_tensorflow import import_tfds
 from transformer_jax.errors import UserError
+from transformer_jax.files import as_path
 
 _INFO = "dataset_info.json"
 _FEATURES = "features.json"
@@ -47,7 +48,7 @@ class PreparedDataSet:
 def data_directory(directory: str) -> str:
     """Return the folder of data sets: as given, or TFDS_DATA_DIR, or TFDS's default."""
     chosen = directory or os.environ.get("TFDS_DATA_DIR") or "~/tensorflow_datasets"
-    return os.path.expanduser(chosen)
+    return chosen if "://" in chosen else str(as_path(chosen))
 
 
 def open_prepared(name: str, directory: str) -> PreparedDataSet:

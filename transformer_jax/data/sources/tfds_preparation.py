@@ -26,6 +26,7 @@ from transformer_jax.data.sources.tfds_directory import (
 )
 from transformer_jax.data.sources.tfds_without_tensorflow import import_tfds
 from transformer_jax.errors import UserError
+from transformer_jax.files import as_path
 
 _LOGGER = logging.getLogger(__name__)
 _CONNECT_SECONDS = 3.0
@@ -88,7 +89,9 @@ def prepare(
             f"A data set cannot be prepared in {root}: that needs a folder. Prepare it "
             "on a disk and copy it, or mount the bucket as a folder."
         )
-    manual = manual_directory or os.path.join(root, "downloads", "manual")
+    manual = os.path.join(root, "downloads", "manual")
+    if manual_directory:
+        manual = str(as_path(manual_directory))
     builder = _make_builder(name, root)
     check_languages(name, languages_of(builder), source_language, target_language)
     tfds = import_tfds()
