@@ -8,7 +8,9 @@ from absl import flags
 
 from transformer_jax.commands import train  # noqa: F401 (defines --workdir)
 from transformer_jax.commands.config_flags import parse_config
+from transformer_jax.config import default
 from transformer_jax.errors import UserError
+from transformer_jax.runs.directory import RunDirectory
 
 _BEGIN = """
 import ml_collections
@@ -80,6 +82,7 @@ def test_a_file_and_the_fields_beside_it_make_the_config(parse, tmp_path):
         ),
         ("import configs.default", "from transformer_jax.config import default"),
         ("import no_such_package", "no_such_package"),
+        ("{}['module']", "KeyError: 'module'"),
         ("config.seed = = 3", "SyntaxError"),
     ],
 )
@@ -95,19 +98,46 @@ def test_a_fault_of_a_config_file_is_told_with_its_line(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "no attribute 'get_config'"),
-        ("def get_config(): return {}", "'dict' object has no attribute"),
+        ("", "no function get_config"),
+        ("def get_config(): pass", "returns NoneType"),
+        ("def get_config(): return {}", "returns dict"),
+        ("def get_config(size): return size", "TypeError: .* missing .* argument"),
+        ("\0", "SyntaxError: source code string cannot contain null bytes"),
     ],
 )
-def test_a_file_that_gives_no_config_is_named(parse, tmp_path, text, words):
-    with pytest.raises(UserError, match=f"(?s)--config=my.py cannot.*{words}"):
-        parse(_write(tmp_path, text))
+@pytest.mark.parametrize("beside", [[], ["--config.model.d_k=7"]])
+def test_a_file_that_gives_no_config_is_named(parse, tmp_path, text, words, beside):
+    with pytest.raises(UserError, match=f"^--config=my.py cannot.*{words}"):
+        parse(_write(tmp_path, text), *beside)
 
 
-@pytest.mark.parametrize("path", ["nowhere.py", "."])
-def test_a_file_that_cannot_be_read_is_named(parse, path):
-    with pytest.raises(UserError, match=rf"--config={path} cannot be loaded. Give"):
+@pytest.mark.parametrize(
+    ("path", "advice"),
+    [
+        ("nowhere.py", "Give one of the files of configs/"),
+        (".", "Give one of the files of configs/"),
+        ("my", r"Give --config=my\.py\."),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(parse, tmp_path, path, advice):
+    _write(tmp_path, _BEGIN)
+    with pytest.raises(UserError, match=rf"--config={path}: there is no .*{advice}"):
         parse(f"--config={path}")
+
+
+@pytest.mark.parametrize("path", ["run/config.json", "run", "~/run/config.json"])
+def test_the_config_of_a_run_repeats_it(parse, tmp_path, monkeypatch, path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    config = default.get_config()
+    config.model.d_model = 24
+    RunDirectory(tmp_path / "run").claim(config, ("source", "target"))
+    assert parse(f"--config={path}").to_json() == config.to_json()
+    fields = ("--config.seed=3", "--config.training.init_from=run")
+    changed = parse(f"--config={path}", *fields)
+    assert (changed.model.d_model, changed.seed) == (24, 3)
+    assert changed.training.init_from == "run"
+    with pytest.raises(UserError, match="no field model.d_modell.*d_model"):
+        parse(f"--config={path}", "--config.model.d_modell=3")
 
 
 @pytest.mark.parametrize(

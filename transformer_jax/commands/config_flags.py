@@ -1,10 +1,11 @@
 """The flags of commands that take a config: --config, and its fields one by one."""
 
 import os
+import pathlib
 import re
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 import ml_collections
@@ -16,12 +17,65 @@ from transformer_jax.config.names import nearest_field
 from transformer_jax.config.tree import all_paths
 from transformer_jax.config.versions import RENAMED
 from transformer_jax.errors import UserError
+from transformer_jax.files import as_path
+from transformer_jax.runs.directory import RunDirectory
 
 _ALL_FIELDS = "`python -m transformer_jax report fields` lists them all."
 
+# The file in which a run keeps its config.
+_OF_RUN = "config.json"
+
+
+class _ConfigParser(flags.ArgumentParser):
+    """Reads config files, and the config.json of runs; says what is wrong with one."""
+
+    def __init__(self, of_files: flags.ArgumentParser):
+        self._of_files = of_files
+
+    def parse(self, path: str) -> ml_collections.ConfigDict:
+        """Return the config that a file gives.
+
+        Raises:
+          UserError: with the file's line where it has one.
+        """
+        name, colon, argument = path.partition(":")
+        file = as_path(name)
+        if file.name == _OF_RUN or (file / _OF_RUN).exists():
+            return RunDirectory(file if file.is_dir() else file.parent).read_config()
+        if not file.is_file():
+            with_suffix = pathlib.Path(f"{file}.py")
+            raise UserError(
+                f"--config={name}: there is no such file. "
+                + (
+                    f"Give --config={with_suffix}."
+                    if with_suffix.is_file()
+                    else "Give one of the files of configs/, or your own."
+                )
+            )
+        try:
+            config = self._of_files.parse(f"{file}{colon}{argument}")
+            is_config = hasattr(config, "version")
+        except Exception as error:
+            cause, line = _find_cause(error, file)
+            if field := _missing_field(cause, []):
+                raise UserError(_explain_field(field) + line) from error
+            raise UserError(_explain_file(cause, file) + line) from error
+        if not is_config:
+            raise UserError(
+                f"--config={file} cannot be loaded: its get_config() returns "
+                f"{type(config).__name__}, not a config. Return what "
+                "default.get_config() gives, with your changes."
+            )
+        return config
+
+
 _CONFIG = config_flags.DEFINE_config_file(
-    "config", None, "A file of configs/, and --config.FIELD=VALUE for single fields."
+    "config",
+    None,
+    "A file of configs/, or RUN/config.json to repeat a run; and --config.FIELD=VALUE "
+    "for single fields.",
 )
+flags.FLAGS["config"].parser = _ConfigParser(flags.FLAGS["config"].parser)
 
 
 def parse_config(program: str, usage: str) -> ml_collections.ConfigDict:
@@ -43,15 +97,13 @@ def parse_config(program: str, usage: str) -> ml_collections.ConfigDict:
     flags.mark_flag_as_required("config")
     try:
         rest = flags.FLAGS(sys.argv)
-        _ = _CONFIG.value.version
     except Exception as error:
-        arguments = sys.argv[1:]
-        cause, line = _find_cause(error, _file_of(arguments))
-        if field := _missing_field(cause, arguments):
-            raise UserError(_explain_field(field) + line) from error
-        # Without a line: what the file gives back is no config, or it gives none.
-        if line or isinstance(cause, OSError | AttributeError):
-            raise UserError(_explain_file(cause, arguments) + line) from error
+        chain = list(_causes(error))
+        for cause in chain:
+            if isinstance(cause, UserError):
+                raise cause from None
+        if field := _missing_field(chain[-1], sys.argv[1:]):
+            raise UserError(_explain_field(field)) from error
         if isinstance(error, flags.Error):
             _exit_with_usage(program, str(error), usage)
         raise
@@ -73,42 +125,36 @@ def _repeated(arguments: Sequence[str]) -> str | None:
     return next((name for name in names if names.count(name) > 1), None)
 
 
-def _file_of(arguments: Sequence[str]) -> str:
-    """Return the file that --config names, or "" if none is."""
-    for number, argument in enumerate(arguments):
-        name, _, value = argument.partition("=")
-        if name in ("--config", "-config"):
-            value = value or "".join(arguments[number + 1 : number + 2])
-            return value.partition(":")[0]
-    return ""
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error, and what it came from, back to what it began with."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
-def _find_cause(error: BaseException, file: str) -> tuple[BaseException, str]:
+def _find_cause(error: BaseException, file: pathlib.Path) -> tuple[BaseException, str]:
     """Return what an error began with, and where in the config's file, or "".
 
     What the file itself met counts, not what its libraries met and took for another.
     """
-    cause, line = error, ""
-    while True:
+    found, line = error, ""
+    for cause in _causes(error):
         numbers = [
             frame.lineno
-            for frame in traceback.extract_tb(error.__traceback__)
+            for frame in traceback.extract_tb(cause.__traceback__)
             if _is_same_file(frame.filename, file)
         ]
-        if isinstance(error, SyntaxError) and _is_same_file(error.filename or "", file):
-            numbers.append(error.lineno)
+        if isinstance(cause, SyntaxError) and _is_same_file(cause.filename or "", file):
+            numbers.append(cause.lineno)
         if numbers or not line:
-            cause = error
+            found = cause
         if numbers:
-            line = f"\nIn {file}, line {numbers[-1]}."
-        earlier = error.__cause__ or error.__context__
-        if earlier is None:
-            return cause, line
-        error = earlier
+            line = f" In {file}, line {numbers[-1]}."
+    return found, line
 
 
-def _is_same_file(path: str, file: str) -> bool:
-    return bool(file) and os.path.abspath(path) == os.path.abspath(file)
+def _is_same_file(path: str, file: pathlib.Path) -> bool:
+    return os.path.abspath(path) == os.path.abspath(file)
 
 
 def _missing_field(error: BaseException, arguments: Sequence[str]) -> str:
@@ -128,22 +174,25 @@ def _missing_field(error: BaseException, arguments: Sequence[str]) -> str:
             return path
     text = str(error.args[0])
     missing = r'\W*Key "([\w.]+)" (?:does not exist|cannot be set)'
-    found = re.match(missing + r"|\W*(\w+)\W*(?:\n|\\n|$)", text)
+    found = re.match(missing + r"|\W+(\w+)\W*(?:\n|\\n|$)", text)
     name = (found[1] or found[2]) if found else ""
     return next((path for path in paths if path.rpartition(".")[2] == name), name)
 
 
-def _explain_file(error: BaseException, arguments: Sequence[str]) -> str:
+def _explain_file(error: BaseException, file: pathlib.Path) -> str:
     """Say why the file of --config gave no config."""
-    if isinstance(error, OSError):
-        advice = " Give one of the files of configs/, or your own."
-    elif isinstance(error, ImportError) and "default" in str(error):
+    if isinstance(error, ImportError) and "default" in str(error):
         advice = " Say: from transformer_jax.config import default."
+    elif isinstance(error, AttributeError) and "'get_config'" in str(error):
+        return (
+            f"--config={file} cannot be loaded: it has no function get_config. Write "
+            "one that returns what default.get_config() gives, with your changes."
+        )
     else:
         advice = ""
+    message = error.msg if isinstance(error, SyntaxError) else str(error)
     return (
-        f"--config={_file_of(arguments)} cannot be loaded.{advice}\n"
-        f"{type(error).__name__}: {error}"
+        f"--config={file} cannot be loaded: {type(error).__name__}: {message}.{advice}"
     )
 
 
