@@ -81,7 +81,7 @@ class Field(Declaration):
             ("above", self.above),
             ("below", self.below),
         )
-        words = [f"{word} {bound:g}" for word, bound in bounds if bound is not None]
+        words = [f"{word} {bound}" for word, bound in bounds if bound is not None]
         return " and ".join(words)
 
     def check_type(self, value: Any, name: str) -> None:

@@ -66,6 +66,16 @@ def test_every_field_refuses_what_is_no_value_of_its_type_by_name(path):
             check_config(config)
 
 
+@pytest.mark.parametrize("seed", [-1, 2**32, 2**63])
+def test_seeds_have_one_range_in_which_no_two_are_the_same(seed):
+    config = default.get_config()
+    config.seed = 2**32 - 1
+    check_config(config)
+    config.seed = seed
+    with pytest.raises(UserError, match="seed=.* at least 0 and below 4294967296"):
+        check_config(config)
+
+
 @pytest.mark.parametrize("version", [1, 3, None])
 def test_a_config_of_another_version_is_refused_before_a_run_is_named_by_it(version):
     config = default.get_config()

@@ -257,8 +257,35 @@ def test_weights_of_another_size_to_start_from_are_refused(text, run, tmp_path):
     config = tiny_config(text, num_steps=1)
     config.model.d_ff = 24
     config.training.init_from = str(run)
-    with pytest.raises(UserError, match="does not fit this model"):
+    message = "config.training.init_from: .*does not fit this model"
+    with pytest.raises(UserError, match=message):
         experiment.train(config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()  # Before any text was read.
+
+
+def test_two_tokenizers_to_take_over_are_refused_unless_they_are_the_same(
+    text, run, tmp_path, caplog
+):
+    other = tmp_path / "other.model"
+    train_tokenizer(["Ein ganz anderer Text.", "abc"], other, vocab_size=290)
+    config = tiny_config(text, num_steps=1)
+    config.training.init_from = str(run)
+    config.data.tokenizer_path = str(other)
+    with pytest.raises(UserError, match="config.data.tokenizer_path=.*another"):
+        experiment.train(config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    config.data.tokenizer_path = str(run / "tokenizer.model")
+    config.data.vocab_size = 9999
+    with caplog.at_level("INFO"):
+        experiment.train(config, tmp_path / "run")
+    assert f"The tokenizer is {run}/tokenizer.model, of 330 pieces" in caplog.text
+    assert "config.data.vocab_size=9999" in caplog.text
+    # The vocabulary that counts is the one taken over.
+    config.decoding.beam_size = 331
+    with pytest.raises(UserError, match="beam_size=331 is wider.* of 330 tokens"):
+        experiment.train(config, tmp_path / "run")
+    with pytest.raises(UserError, match="beam_size=331 is wider.* of 330 tokens"):
+        load_run(run).translator(beam_size=331)
 
 
 def test_a_mean_from_the_warm_up_on_is_warned_of_whatever_it_is_for(
@@ -358,6 +385,9 @@ def test_a_config_that_cannot_work_says_what_to_change(
         {"data.normalizer": "nfc"},
         {"data.target_language": "german"},
         {"data.max_length": 1},
+        {"data.vocab_size": 260},
+        {"decoding.beam_size": 331},
+        {"evaluation.beam_size": 331},
         {"data.train_source": ""},
         {"data.validation_source": " , "},
         {"data.test_source": "test.en,more.en"},

@@ -31,7 +31,10 @@ class RunSection:
     """Fields at the top of the config."""
 
     seed: int = fixed(
-        0, "initial parameters, dropout and the order of the data follow from it"
+        0,
+        "initial parameters, dropout and the order of the data follow from it",
+        least=0,
+        below=2**32,  # JAX takes 32 bits of it; beyond them two would be one.
     )
 
 

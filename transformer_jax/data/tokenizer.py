@@ -28,6 +28,9 @@ from transformer_jax.files import as_path, write_atomically
 _LOWERCASE = "lowercase"
 NORMALIZERS = ("identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf", _LOWERCASE)
 
+# Tokens that a trained vocabulary has whatever the text is.
+NUM_BYTES_AND_SPECIALS = 256 + 4
+
 # sentencepiece writes a space as U+2581, so a literal U+2581 would come back as a
 # space. It travels as its three bytes instead, by way of a character the text lacks.
 _SPACE_MARK = "\u2581"

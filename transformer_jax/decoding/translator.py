@@ -119,6 +119,19 @@ class Translation:
     warnings: tuple[str, ...] = ()
 
 
+def check_beam(beam_size: int, vocab_size: int) -> None:
+    """Make sure that the first step can fill the beam.
+
+    Raises:
+      ValueError: if it cannot.
+    """
+    if beam_size > vocab_size:
+        raise ValueError(
+            f"beam_size={beam_size} is wider than the vocabulary of {vocab_size} "
+            "tokens. Use a narrower beam; 4 is the paper's."
+        )
+
+
 class Translator:
     """Translates lines with one model; nothing is compiled twice.
 
@@ -139,6 +152,9 @@ class Translator:
     ) -> None:
         """Make ready; compiles nothing yet.
 
+        Raises:
+          ValueError: if the beam is wider than the vocabulary.
+
         Args:
           model: what translates.
           params: the model's, whole on every device of `placement`.
@@ -147,6 +163,7 @@ class Translator:
           settings: how to translate.
           placement: how the rows of a batch are split over devices; None: all on one.
         """
+        check_beam(settings.beam_size, target_tokenizer.vocab_size)
         self.params = params
         self._placement = placement
         self._num_devices = 1 if placement is None else placement.mesh.size

@@ -14,7 +14,11 @@ import optax
 
 from transformer_jax.config.sections import DecodingSection
 from transformer_jax.data.tokenizer import Tokenizer
-from transformer_jax.decoding.translator import Translator, TranslatorSettings
+from transformer_jax.decoding.translator import (
+    Translator,
+    TranslatorSettings,
+    check_beam,
+)
 from transformer_jax.errors import UserError
 from transformer_jax.fields import declared, from_mapping
 from transformer_jax.models import MODELS
@@ -50,17 +54,27 @@ class Parts:
     task: Task
 
 
-def check_parts(config: ml_collections.ConfigDict) -> None:
+def check_parts(config: ml_collections.ConfigDict, vocab_size: int) -> None:
     """Build what needs no text, so that what cannot be built is refused at once.
+
+    Args:
+      config: of a run.
+      vocab_size: that it has, or will have.
 
     Raises:
       UserError: names the section and its fields.
     """
     task = build_task(config)
-    model = build_model(config, config.data.vocab_size, config.data.vocab_size)
+    model = build_model(config, vocab_size, vocab_size)
     _check_longest(config, model)
     _check_rows(config)
     build_schedule(config, model)
+    translator_settings(config, model)
+    for section in ("decoding", "evaluation"):
+        try:
+            check_beam(config[section].beam_size, vocab_size)
+        except ValueError as error:
+            raise UserError(f"config.{section}.{error}") from error
     with naming("config.data"):
         task.check_languages(languages(config, task))
 

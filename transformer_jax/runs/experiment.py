@@ -23,6 +23,7 @@ from transformer_jax.models.parameters import count_params, init_params, param_a
 from transformer_jax.runs.components import (
     Parts,
     build_mesh,
+    build_model,
     build_optimizer,
     build_parts,
     build_schedule,
@@ -34,8 +35,9 @@ from transformer_jax.runs.components import (
 )
 from transformer_jax.runs.corpus import Corpus, prepare_corpus
 from transformer_jax.runs.directory import RunDirectory
-from transformer_jax.runs.joint_tokenizer import check_given_tokenizer
+from transformer_jax.runs.joint_tokenizer import find_vocab_size
 from transformer_jax.runs.layer_stacking import LayerStacking, choose_stacking
+from transformer_jax.runs.rim import naming
 from transformer_jax.runs.run_lock import training_lock
 from transformer_jax.runs.text import check_source
 from transformer_jax.runs.trained_run import read_params
@@ -86,13 +88,17 @@ def train(
       UserError: for anything in the config, the text or the run that does not fit.
     """
     check_config(config)
-    check_parts(config)
     directory, task = RunDirectory(workdir), build_task(config)
     check_directory(directory.root)
     directory.check_place()
+    vocab_size = find_vocab_size(config, directory)
+    check_parts(config, vocab_size)
     check_source(config, languages(config, task))
-    if not directory.is_begun:  # Afterwards what it began with may be gone.
-        check_given_tokenizer(config)
+    if config.training.init_from is not None and not directory.is_begun:
+        # Now as well as after the text, which may take hours to prepare.
+        _params_to_start_from(
+            config, Parts(build_model(config, vocab_size, vocab_size), task)
+        )
     with (
         training_lock(directory.root),
         CheckpointStore(
@@ -311,9 +317,18 @@ def _initial_params(
     """Return new parameters, or those of the run to start from."""
     if config.training.init_from is None:
         return init_params(parts.model, rng, parts.task.inputs)
-    params, steps = read_params(RunDirectory(config.training.init_from), parts)
-    _LOGGER.info("Starting from %s, step %d", config.training.init_from, steps[-1])
+    params, step = _params_to_start_from(config, parts)
+    _LOGGER.info("Starting from %s, step %d", config.training.init_from, step)
     return params
+
+
+def _params_to_start_from(
+    config: ml_collections.ConfigDict, parts: Parts
+) -> tuple[Any, int]:
+    """Return the parameters of the run to start from, and their step."""
+    with naming("config.training.init_from"):
+        params, steps = read_params(RunDirectory(config.training.init_from), parts)
+    return params, steps[-1]
 
 
 def _state_shardings(

@@ -7,7 +7,13 @@ import shutil
 import ml_collections
 
 from transformer_jax.data.text_source import TextSource
-from transformer_jax.data.tokenizer import Tokenizer, sample_sentences, train_tokenizer
+from transformer_jax.data.tokenizer import (
+    NUM_BYTES_AND_SPECIALS,
+    Tokenizer,
+    sample_sentences,
+    train_tokenizer,
+)
+from transformer_jax.errors import UserError
 from transformer_jax.files import as_path, write_atomically
 from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.runs.rim import naming
@@ -42,18 +48,48 @@ def given_tokenizer(config: ml_collections.ConfigDict) -> pathlib.Path | None:
     return as_path(given) if given else None
 
 
-def check_given_tokenizer(config: ml_collections.ConfigDict) -> None:
-    """Refuse a tokenizer that a new run cannot take over; needs no text.
+def find_vocab_size(config: ml_collections.ConfigDict, directory: RunDirectory) -> int:
+    """Return the size of the vocabulary that a run has, takes over or will train.
+
+    Needs no text, and says what a tokenizer that is taken over leaves without a say.
 
     Raises:
-      UserError: names the field.
+      UserError: names the field of a tokenizer that cannot be taken over or trained.
     """
-    if given := given_tokenizer(config):
-        is_start = config.training.init_from is not None
-        with naming(
-            "config.training.init_from" if is_start else "config.data.tokenizer_path"
-        ):
-            Tokenizer(given)
+    # What a run began with may be gone once it has its own.
+    if directory.is_begun and directory.tokenizer_path.exists():
+        directory.manifest.check(directory.tokenizer_path)
+        return Tokenizer(directory.tokenizer_path).vocab_size
+    data, start = config.data, config.training.init_from
+    given = given_tokenizer(config)
+    if given is None:
+        if data.vocab_size <= NUM_BYTES_AND_SPECIALS:
+            raise UserError(
+                f"config.data.vocab_size={data.vocab_size} leaves no room for text: "
+                f"{NUM_BYTES_AND_SPECIALS} tokens are bytes and special ones. Use more."
+            )
+        return data.vocab_size
+    field = "config.data.tokenizer_path"
+    with naming(field if start is None else "config.training.init_from"):
+        tokenizer = Tokenizer(given)
+    if start is not None and data.tokenizer_path:
+        with naming(field):
+            other = Tokenizer(data.tokenizer_path)
+        if other.fingerprint != tokenizer.fingerprint:
+            raise UserError(
+                f"{field}={data.tokenizer_path} is another tokenizer than that of "
+                f"config.training.init_from={start}, which its weights need. Leave "
+                f"{field} out."
+            )
+    _LOGGER.info(
+        "The tokenizer is %s, of %d pieces; config.data.vocab_size=%d, normalizer=%s "
+        "and tokenizer_sentences are for training one, and have no say.",
+        tokenizer.path,
+        tokenizer.vocab_size,
+        data.vocab_size,
+        data.normalizer,
+    )
+    return tokenizer.vocab_size
 
 
 def prepare_tokenizer(
