@@ -123,6 +123,7 @@ def test_the_order_points_only_downwards():
 def test_only_the_rim_knows_config_trees():
     rim = {
         "commands/config_flags.py",
+        "commands/train.py",
         "config/checks.py",
         "config/default.py",
         "config/tree.py",

@@ -251,7 +251,7 @@ def test_batches_that_end_are_an_error_of_the_program(tmp_path, step):
         run(tmp_path, step, batches=short)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_first_signal_saves_and_ends_the_run(tmp_path, step, number):
     before = signal.getsignal(number)
 
@@ -269,6 +269,31 @@ def test_a_first_signal_saves_and_ends_the_run(tmp_path, step, number):
     resumed, reason, _ = run(tmp_path, step)
     assert reason == "finished"
     assert_same(resumed, whole)
+
+
+def _hang_up_twice(start):
+    for index, batch in enumerate(batches_from(start), start=start):
+        if index == 10:
+            os.kill(os.getpid(), signal.SIGHUP)
+            os.kill(os.getpid(), signal.SIGHUP)
+        yield batch
+
+
+def test_a_terminal_that_is_closed_and_its_shell_save_and_end_the_run(tmp_path, step):
+    state, reason, store = run(tmp_path, step, batches=_hang_up_twice)
+    assert (int(state.step), reason) == (11, "terminated")
+    assert store.steps() == [6, 11]
+    assert signal.getsignal(signal.SIGHUP) == signal.SIG_DFL
+
+
+def test_a_signal_that_is_ignored_from_the_start_stays_ignored(tmp_path, step):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        _, reason, _ = run(tmp_path, step, batches=_hang_up_twice)
+        assert reason == "finished"
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 KILLED = """

@@ -3,24 +3,74 @@
 python train.py --config configs/grammar_tiny.py --workdir runs/grammar
 """
 
+import logging
+import pathlib
+import shlex
+import shutil
 import sys
 
+import ml_collections
 from absl import flags
 
 from transformer_jax.commands.compilation_cache import use_compilation_cache
 from transformer_jax.commands.config_flags import parse_config
 from transformer_jax.commands.messages import EXIT_INTERRUPTED, command
+from transformer_jax.errors import UserError
 from transformer_jax.runs import experiment
+from transformer_jax.runs.directory import RunDirectory
 
 _WORKDIR = flags.DEFINE_string(
     "workdir", None, "The run's directory; made if missing.", required=True
 )
+_LOGGER = logging.getLogger(__name__)
 
 
 def main() -> None:
-    """Parse the flags and train."""
+    """Parse the flags and train; the last line says how to go on."""
     with command("train.py"):
         use_compilation_cache()
         config = parse_config("train.py", __doc__)
-        if experiment.train(config, _WORKDIR.value) == "terminated":
+        directory = RunDirectory(_WORKDIR.value)
+        try:
+            reason = experiment.train(config, directory.root)
+        except (UserError, KeyboardInterrupt) as error:
+            if not _is_run_of(directory, config):
+                raise
+            hint = f"To go on: {_same_command()}"
+            raise type(error)("\n".join([*error.args, hint])) from error
+        if reason == "finished":
+            more = f"--config.training.num_steps={2 * config.training.num_steps}"
+            _LOGGER.info("To train for longer: %s", _same_command(more))
+        elif reason == "early_stopping":
+            more = "--config.training.patience=0"
+            _LOGGER.info("To go on all the same: %s", _same_command(more))
+        else:
+            _LOGGER.info("To go on: %s", _same_command())
             sys.exit(EXIT_INTERRUPTED)
+
+
+def _is_run_of(directory: RunDirectory, config: ml_collections.ConfigDict) -> bool:
+    """Whether the directory was taken for this config, so that it can go on with it."""
+    try:
+        return directory.read_config().to_json() == config.to_json()
+    except UserError:
+        return False
+
+
+def _same_command(change: str = "") -> str:
+    """Return what this process was started by, to be pasted into a shell.
+
+    Args:
+      change: a flag to give beside, or in place of one that was given.
+    """
+    flag, arguments = change.partition("=")[0], []
+    given = iter(sys.orig_argv[1:])
+    for argument in given:
+        if not flag or argument.partition("=")[0] not in (flag, flag[1:]):
+            arguments.append(argument)
+        elif "=" not in argument:
+            next(given, None)  # Its value.
+    arguments += [change] * bool(change)
+    name = pathlib.Path(sys.executable).name
+    python = name if shutil.which(name) == sys.executable else sys.executable
+    return shlex.join([python, *arguments])

@@ -20,7 +20,9 @@ from transformer_jax.training.writers import MetricWriter, MetricWriters
 
 TrainStep = Callable[[TrainState, Any, jax.Array], tuple[TrainState, MetricSums]]
 Evaluate = Callable[[TrainState], Mapping[str, float]]
-_TERM, _INTERRUPT = signal.SIGTERM, signal.SIGINT
+# Windows has no SIGHUP.
+_HANG_UP = getattr(signal, "SIGHUP", None)
+_REQUESTS = (signal.SIGTERM, signal.SIGINT, *([_HANG_UP] if _HANG_UP else []))
 StopReason = Literal["finished", "early_stopping", "terminated"]
 
 
@@ -109,7 +111,7 @@ def train(
 
     A step is evaluated before it is saved, so that its score and its place in early
     stopping go into the checkpoint, and a run that goes on from there does not evaluate
-    it again. SIGTERM and Ctrl-C end the run after the step at hand, saved.
+    it again. SIGTERM, SIGHUP and Ctrl-C end the run after the step at hand, saved.
 
     Args:
       state: where to start; donated if `procedure.train_step` donates.
@@ -222,20 +224,29 @@ def _check_skips(longest: int, step: int, max_skips: int) -> None:
 
 @contextlib.contextmanager
 def _termination_request() -> Iterator[Callable[[], bool]]:
-    """Hold back a first SIGTERM or Ctrl-C to be asked for; a second acts as ever."""
+    """Hold back a first SIGTERM, Ctrl-C or SIGHUP to be asked for.
+
+    A second one acts as ever, but for SIGHUP: a terminal that is closed sends it, and
+    its shell once more. What is ignored from the start, as by nohup, stays ignored.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False  # Python hears signals in the main thread only.
         return
     asked: list[int] = []
-    previous = {number: signal.getsignal(number) for number in (_TERM, _INTERRUPT)}
+    previous = {
+        number: handler
+        for number in _REQUESTS
+        if (handler := signal.getsignal(number)) != signal.SIG_IGN
+    }
 
-    def restore() -> None:
+    def restore(but: int | None = None) -> None:
         for number, handler in previous.items():
-            signal.signal(number, handler)
+            if number != but:
+                signal.signal(number, handler)
 
     def ask(number: int, frame: object) -> None:
         asked.append(number)
-        restore()
+        restore(but=_HANG_UP)
 
     for number in previous:
         signal.signal(number, ask)
