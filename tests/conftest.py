@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import signal
 import tempfile
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -10,6 +11,16 @@ os.environ["XLA_FLAGS"] = (
 )
 # Tests leave nothing in the user's directories.
 os.environ["TRANSFORMER_JAX_COMPILATION_CACHE"] = "off"
+
+# Under nohup, or in the background of a script, signals are ignored, which the program
+# respects. Tests send them.
+for number, handler in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGTERM, signal.SIG_DFL),
+    (signal.SIGHUP, signal.SIG_DFL),
+):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, handler)
 
 import jax  # noqa: E402 (the flags above must be set first)
 import pytest  # noqa: E402

@@ -5,13 +5,13 @@ import sys
 
 import pytest
 
-from transformer_jax.visualization import __main__ as entry
+from transformer_jax.commands import plot
 
 
 def _run(monkeypatch, *arguments):
     monkeypatch.setattr(sys, "argv", ["visualization", *map(str, arguments)])
     try:
-        entry.main()
+        plot.main()
     except SystemExit as end:
         return end.code
     return 0
