@@ -319,7 +319,7 @@ def test_a_missing_checkpoint_is_said(run, workdir, checkpoint, message):
 def test_a_run_without_checkpoint_is_said(run, tmp_path):
     workdir = shutil.copytree(run, tmp_path / "run")
     shutil.rmtree(workdir / "parameters")
-    with pytest.raises(UserError, match="There is no checkpoint"):
+    with pytest.raises(UserError, match="There is no whole checkpoint"):
         load_run(workdir)
 
 

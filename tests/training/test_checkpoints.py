@@ -111,7 +111,7 @@ def test_a_state_is_restored_onto_another_number_of_devices(store):
 def test_an_empty_run_restores_nothing_and_says_so_for_parameters(store):
     state = random_state(200)
     assert store.restore(state) is None
-    with pytest.raises(UserError, match="There is no checkpoint in .*parameters"):
+    with pytest.raises(UserError, match="There is no whole checkpoint in .*parameters"):
         store.restore_params("last", state.params)
 
 
@@ -340,11 +340,30 @@ def test_a_run_without_a_whole_state_is_refused_by_name(store, tmp_path):
         store.restore(random_state(200))
 
 
-def test_a_run_killed_during_its_first_save_starts_over(store, tmp_path):
+@pytest.mark.parametrize("parents", [["checkpoints", "parameters"], ["checkpoints"]])
+def test_only_a_first_save_that_left_nothing_whole_is_started_over(
+    store, tmp_path, parents
+):
     save(store, 1)
     store.wait()
-    (tmp_path / "checkpoints" / "1" / "checksums.json").unlink()
-    assert store.restore(random_state(200)) is None
+    for parent in parents:
+        (tmp_path / parent / "1" / "checksums.json").unlink()
+    if "parameters" in parents:
+        assert store.restore(random_state(200)) is None
+    else:  # No kill leaves this: its list is lost.
+        with pytest.raises(UserError, match="no whole state .* weights of step 1,"):
+            store.restore(random_state(200))
+
+
+def test_the_only_weights_are_named_if_they_are_not_whole(store, tmp_path, caplog):
+    save(store, 1)
+    store.wait()
+    (tmp_path / "parameters/1/checksums.json").unlink()
+    for which in ("last", "best", 1):
+        caplog.clear()
+        with pytest.raises(UserError, match="There is no whole checkpoint"):
+            store.resolve(which)
+        assert "parameters/1: its saving did not come to an end" in caplog.text
 
 
 def test_damaged_parameters_are_refused_when_named_and_passed_over_as_last(
@@ -427,6 +446,31 @@ def test_a_kill_in_the_middle_of_a_save_leaves_the_step_before(
     tmp_path, event, path, left
 ):
     """Each time just before the event, of which Python tells."""
+    kill_second_save(tmp_path, event, path)
+    names = {path.name for path in (tmp_path / "checkpoints").iterdir()}
+    assert names == {"1", left}
+    with CheckpointStore(tmp_path) as store:
+        assert store.steps() == [1]
+        assert_same(store.restore(random_state(200))[0], random_state(200, seed=1))
+        save(store, 2)
+        store.wait()
+        assert_same(store.restore(random_state(200))[0], random_state(200, seed=2))
+    names = {path.name for path in (tmp_path / "checkpoints").iterdir()}
+    assert names == {"1", "2"}
+
+
+def test_no_kill_leaves_weights_without_their_state(tmp_path):
+    kill_second_save(tmp_path, "os.rename", "parameters/2/checksums.json")
+    with CheckpointStore(tmp_path) as store:
+        assert store.steps() == [1, 2]
+        assert store.params_steps() == [1]
+        assert_same(store.restore(random_state(200))[0], random_state(200, seed=2))
+        store.wait()
+        assert store.params_steps() == [1, 2]
+
+
+def kill_second_save(folder, event, path):
+    """Save steps 1 and 2, and kill the process just before an event of the second."""
     script = """
         folder, event, path = sys.argv[1:]
         store = CheckpointStore(folder)
@@ -441,19 +485,9 @@ def test_a_kill_in_the_middle_of_a_save_leaves_the_step_before(
         save(store, 2)
         store.wait()
     """
-    process = start(script, tmp_path, event, path)
+    process = start(script, folder, event, path)
     _, err = process.communicate(timeout=120)
     assert process.returncode == -signal.SIGKILL, err
-    names = {path.name for path in (tmp_path / "checkpoints").iterdir()}
-    assert names == {"1", left}
-    with CheckpointStore(tmp_path) as store:
-        assert store.steps() == [1]
-        assert_same(store.restore(random_state(200))[0], random_state(200, seed=1))
-        save(store, 2)
-        store.wait()
-        assert_same(store.restore(random_state(200))[0], random_state(200, seed=2))
-    names = {path.name for path in (tmp_path / "checkpoints").iterdir()}
-    assert names == {"1", "2"}
 
 
 def test_every_file_of_a_step_is_on_its_list(store, tmp_path):

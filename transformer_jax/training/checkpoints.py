@@ -231,17 +231,16 @@ class CheckpointStore:
         Raises:
           UserError: names them, and what can be done.
         """
-        begun = set(step_folders.saves_in(self._states).values())
-        weights = [step for step in self.params_steps() if step not in begun]
+        weights = self.params_steps()
         if weights and not self.steps():
             run = self._states.parent
             raise UserError(
-                f"{self._states} holds no state to go on from, while {self._params} "
-                f"holds the weights of step {', '.join(map(str, weights))}, which a "
-                "run that starts anew would write over. Copy the states back; or train "
-                "on from these weights in another --workdir, by "
-                f"--config.training.init_from={run}; or start over in another "
-                "--workdir."
+                f"{self._states} holds no whole state to go on from, and "
+                f"{self._params} holds the weights of step "
+                f"{', '.join(map(str, weights))}, which a run that starts anew would "
+                "write over. Copy the states back; or train on from these weights in "
+                f"another --workdir, by --config.training.init_from={run}; or start "
+                "over in another --workdir."
             )
 
     def restore(
@@ -286,9 +285,10 @@ class CheckpointStore:
         """
         steps = self.params_steps()
         if not steps:
+            self.warn_of_damage()
             raise UserError(
-                f"There is no checkpoint in {self._params}. Train the run first, or "
-                "name the folder of another run."
+                f"There is no whole checkpoint in {self._params}. Train the run first, "
+                "or name the folder of another run."
             )
         held = f"{self._params} holds the steps {', '.join(map(str, steps))}"
         if which == "last":
@@ -368,9 +368,11 @@ class CheckpointStore:
                 stack.callback(self._state_saver.wait_until_finished)
                 stack.callback(self._params_saver.wait_until_finished)
             if jax.process_index() == 0:
+                # The state first: weights that are whole then had one, and it makes up
+                # for weights that are not.
                 for saver, parent, note in (
-                    (self._params_saver, self._params, params_note),
                     (self._state_saver, self._states, state_note),
+                    (self._params_saver, self._params, params_note),
                 ):
                     folder = parent / str(step)
                     _check_written(saver, folder, json.loads(note)["arrays"])
