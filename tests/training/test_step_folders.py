@@ -63,6 +63,19 @@ def test_a_folder_that_cannot_be_removed_is_named_in_a_warning_after_so_many_tri
     assert sum(pauses) == pytest.approx(5.11)
 
 
+def test_a_folder_that_is_protected_is_named_too(tmp_path, pauses, monkeypatch, caplog):
+    def deny(*arguments, **keywords):
+        raise PermissionError(13, "Permission denied")
+
+    folder = tmp_path / "5"
+    folder.mkdir()
+    (folder / "checksums.json").write_text("{}")
+    monkeypatch.setattr(os, "unlink", deny)
+    step_folders.remove(folder)
+    assert "could not be removed" in caplog.text
+    assert step_folders.finished_steps(tmp_path) == []
+
+
 def test_a_folder_that_goes_at_once_costs_no_pause(folder, pauses, caplog):
     step_folders.remove(folder)
     step_folders.remove(folder)

@@ -135,7 +135,8 @@ def remove(folder: pathlib.Path) -> None:
         begun = folder.with_name(f"{folder.name}{_BEGUN}-removed")
         with contextlib.suppress(OSError):
             folder = folder.rename(begun)
-    (folder / CHECKSUMS).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        (folder / CHECKSUMS).unlink()
     for pause in _PAUSES:
         shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():
