@@ -28,7 +28,7 @@ from transformer_jax.data.bucketed_plan import plan_buckets
 from transformer_jax.data.sources.text_files import TextFiles
 from transformer_jax.data.token_cache import build_token_cache
 from transformer_jax.data.tokenizer import Tokenizer, train_tokenizer
-from transformer_jax.runs.run_evaluation import read_pair
+from transformer_jax.runs.run_evaluation import read_aligned
 
 # Pairs and bytes of both sides, as the data sets' cards on Hugging Face count them.
 CORPORA = {
@@ -57,7 +57,7 @@ def main() -> None:
 
 def _tokenise(options: argparse.Namespace, folder: pathlib.Path) -> np.ndarray:
     """Tokenise joined pairs by one thread, and return their lengths [2, pairs]."""
-    pairs = _join(*read_pair(options.source, options.target))
+    pairs = _join(*read_aligned(options.source, options.target))
     paths = [folder / "source", folder / "target"]
     for path, lines in zip(paths, zip(*pairs, strict=True), strict=True):
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

@@ -18,7 +18,7 @@ from transformer_jax.data.tokenizer import Tokenizer
 from transformer_jax.errors import UserError
 from transformer_jax.runs import experiment
 from transformer_jax.runs.directory import RunDirectory
-from transformer_jax.runs.run_evaluation import read_pair
+from transformer_jax.runs.run_evaluation import read_aligned
 from transformer_jax.training.metrics_file import read_rows
 
 FUZZED = settings(
@@ -153,7 +153,7 @@ def test_hypotheses_and_references(tmp_path, source, change):
     for path, content in zip(paths, (source, change(source)), strict=True):
         path.write_bytes(content)
         _quietly(lambda path=path: read_lines(path))
-    _quietly(lambda: read_pair(*map(str, paths)))
+    _quietly(lambda: read_aligned(*map(str, paths)))
 
 
 @FUZZED
