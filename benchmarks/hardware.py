@@ -4,7 +4,7 @@ import glob
 import os
 from typing import Any
 
-from transformer_jax.runs.directory import processor_name
+from transformer_jax.runs.hardware_record import processor_name
 
 
 def has_cuda() -> bool:

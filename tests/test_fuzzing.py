@@ -18,6 +18,8 @@ from transformer_jax.data.tokenizer import Tokenizer
 from transformer_jax.errors import UserError
 from transformer_jax.runs import experiment
 from transformer_jax.runs.directory import RunDirectory
+from transformer_jax.runs.hardware_record import read_hardware
+from transformer_jax.runs.repetition_record import read_repetitions
 from transformer_jax.runs.run_evaluation import read_aligned
 from transformer_jax.training.metrics_file import read_rows
 
@@ -83,7 +85,17 @@ def test_a_runs_small_files(run, tmp_path, name, change):
     directory = RunDirectory(tmp_path)
     _quietly(directory.read_config)
     _quietly(directory.read_fingerprints)
-    _quietly(directory.read_hardware)
+
+
+@FUZZED
+@given(change=changes())
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [("hardware.json", read_hardware), ("repetitions.json", read_repetitions)],
+)
+def test_a_runs_records_that_no_manifest_guards(run, tmp_path, name, read, change):
+    (tmp_path / name).write_bytes(change((run / name).read_bytes()))
+    _quietly(lambda: read(RunDirectory(tmp_path)))
 
 
 @FUZZED

@@ -136,16 +136,21 @@ def without_checksum(value: object) -> dict[str, Any] | None:
     return rest if value.get(_CHECKSUM, _checksum(rest)) == _checksum(rest) else None
 
 
+def read_json(path: str | os.PathLike[str]) -> Any:
+    """Return what a file of JSON holds; None if it is missing, or not JSON."""
+    try:
+        return json.loads(pathlib.Path(path).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
 def read_checked_json(path: str | os.PathLike[str]) -> dict[str, Any] | None:
     """Read a `with_checksum` object from a file.
 
     Returns:
       Without its checksum; None if the file is missing, or not as it was written.
     """
-    try:
-        return without_checksum(json.loads(pathlib.Path(path).read_bytes()))
-    except (OSError, ValueError, RecursionError):
-        return None
+    return without_checksum(read_json(path))
 
 
 def _checksum(value: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ from transformer_jax.config import default
 from transformer_jax.data.lines import read_lines
 from transformer_jax.data.tokenizer import train_tokenizer
 from transformer_jax.runs.directory import RunDirectory
+from transformer_jax.runs.hardware_record import record_hardware
 
 
 def write_run(root, text, **data):
@@ -26,8 +27,8 @@ def write_run(root, text, **data):
         {"step": 2, "validation/perplexity": 9, **_training_report(10.0)},
         {"step": 4, "validation/perplexity": 7, **_training_report(30.0)},
     ]
-    directory.record_hardware(
-        0, {"device_kind": "TPU v4", "num_devices": 4, "num_hosts": 1}
+    record_hardware(
+        directory, 0, {"device_kind": "TPU v4", "num_devices": 4, "num_hosts": 1}
     )
     directory.metrics_path.write_text(
         "".join(json.dumps(row) + "\n" for row in rows) + '{"step": 9'

@@ -21,6 +21,7 @@ from transformer_jax.reports import (
 )
 from transformer_jax.reports.paper_numbers import TABLE_3
 from transformer_jax.reports.run_summary import read_run
+from transformer_jax.runs.hardware_record import record_hardware
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +89,7 @@ def test_table_2_takes_the_devices_that_a_run_wrote_down(run):
 
 def test_a_chip_that_is_two_devices_to_jax_counts_once(tmp_path):
     directory = write_run(tmp_path / "v3", tmp_path / "text")
-    directory.record_hardware(0, {"device_kind": "TPU v3", "num_devices": 8})
+    record_hardware(directory, 0, {"device_kind": "TPU v3", "num_devices": 8})
     cost = table2.run_cost(read_run(directory.root))
     assert cost["computed_flops_by_time"] == pytest.approx(80 * 4 * 0.4 * 123e12)
 

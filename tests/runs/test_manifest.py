@@ -106,9 +106,13 @@ def test_a_run_without_a_manifest_goes_on_and_gets_one(run, text, caplog, conten
     assert _damaged(run) == []
 
 
-def test_without_manifest_and_fingerprints_a_run_goes_on_only_on_purpose(run, text):
-    for name in ("manifest.json", "data.json"):
-        (run / name).unlink()
+@pytest.mark.parametrize("is_missing", [True, False])
+def test_without_manifest_and_fingerprints_a_run_goes_on_only_on_purpose(
+    run, text, is_missing
+):
+    (run / "manifest.json").unlink()
+    path = run / "data.json"
+    path.unlink() if is_missing else path.write_text("{}")
     with pytest.raises(UserError, match=r"data.json and manifest.json .* are missing"):
         experiment.train(tiny_config(text, num_steps=3), run)
     accept_run(run)

@@ -10,6 +10,7 @@ from typing import Any
 from transformer_jax.data.repeated_texts import Repetitions
 from transformer_jax.files import read_checked_json
 from transformer_jax.runs.directory import RunDirectory
+from transformer_jax.runs.hardware_record import read_hardware
 from transformer_jax.runs.repetition_record import describe, read_repetitions
 
 _LOGGER = logging.getLogger(__name__)
@@ -79,7 +80,7 @@ def read_run(workdir: str | os.PathLike[str]) -> RunSummary:
         seconds=_total(metrics, "train/seconds"),
         source_tokens=_total(metrics, "train/source_tokens"),
         target_tokens=_total(metrics, "train/target_tokens"),
-        hardware=directory.read_hardware(),
+        hardware=read_hardware(directory),
         evaluations=dict(_read_evaluations(directory)),
         repetitions=read_repetitions(directory),
     )

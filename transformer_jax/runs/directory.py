@@ -21,7 +21,6 @@ import json
 import logging
 import os
 import pathlib
-import platform
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -34,6 +33,7 @@ from transformer_jax.errors import UserError
 from transformer_jax.files import (
     as_path,
     json_bytes,
+    read_json,
     with_checksum,
     write_atomically,
     write_json,
@@ -62,7 +62,6 @@ class RunDirectory:
         self.tokens = self.root / "tokens"
         self.metrics_path = self.root / "metrics.jsonl"
         self.events = self.root / "events"
-        self.hardware_path = self.root / "hardware.json"
         self.evaluation = self.root / "evaluation"
         self.manifest = Manifest(self.root)
 
@@ -230,7 +229,7 @@ class RunDirectory:
         if self.manifest.is_whole:
             return self.manifest.fingerprints
         found = _read_object(self.data_path)
-        if found is None and self.is_begun:
+        if not found and self.is_begun:
             raise UserError(
                 f"{self.data_path} and manifest.json beside it are missing or damaged, "
                 "so nothing says what text and tokenizer the run was trained with. "
@@ -238,44 +237,6 @@ class RunDirectory:
                 f"{self.root}`."
             )
         return found or {}
-
-    def record_hardware(self, step: int, hardware: Mapping[str, Any]) -> None:
-        """Write down what the run is trained on from `step` on.
-
-        Args:
-          step: updates done.
-          hardware: from `sharding.mesh.describe_devices`; this host's processor is
-            added.
-        """
-        hardware = {
-            **hardware,
-            "processor": processor_name(),
-            "num_logical_cores": os.cpu_count(),
-        }
-        kept = [entry for entry in self.read_hardware() if entry["from_step"] < step]
-        if not kept or kept[-1] != {"from_step": kept[-1]["from_step"], **hardware}:
-            kept.append({"from_step": step, **hardware})
-        self.manifest.write(self.hardware_path, json_bytes(kept))
-
-    def read_hardware(self) -> list[Mapping[str, Any]]:
-        """Return what the run was trained on, in order; nothing if it is not known."""
-        path = self.hardware_path
-        damage = self.manifest.damage(path)
-        if damage is None and not path.exists():
-            return []
-        try:
-            entries = json.loads(path.read_bytes())
-            is_list = all(isinstance(entry["from_step"], int) for entry in entries)
-        except (OSError, ValueError, TypeError, KeyError):
-            is_list = False
-        if is_list and damage is None:
-            return entries
-        _LOGGER.warning(
-            "%s %s: what the run was trained on is left out.",
-            path,
-            damage or "is damaged",
-        )
-        return []
 
     def read_metrics(self) -> list[Mapping[str, Any]]:
         """Return the rows of `metrics.jsonl`, in order; none before the first."""
@@ -381,22 +342,8 @@ def _is_begun(root: pathlib.Path) -> bool:
 
 def _read_object(path: pathlib.Path) -> dict[str, Any] | None:
     """Return the JSON object in a file; None if there is none."""
-    try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
+    found = read_json(path)
     return found if isinstance(found, dict) else None
-
-
-def processor_name() -> str:
-    """Name the host's processor as Linux does, elsewhere its architecture."""
-    path = pathlib.Path("/proc/cpuinfo")
-    if path.exists():
-        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-            name, _, value = line.partition(":")
-            if name.strip() == "model name":
-                return value.strip()
-    return platform.processor() or platform.machine()
 
 
 def _compare(

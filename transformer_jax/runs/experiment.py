@@ -35,6 +35,7 @@ from transformer_jax.runs.components import (
 )
 from transformer_jax.runs.corpus import Corpus, prepare_corpus
 from transformer_jax.runs.directory import RunDirectory
+from transformer_jax.runs.hardware_record import record_hardware
 from transformer_jax.runs.joint_tokenizer import find_vocab_size
 from transformer_jax.runs.layer_stacking import LayerStacking, choose_stacking
 from transformer_jax.runs.rim import naming
@@ -155,7 +156,7 @@ def _train(
     evaluate = _validation(config, directory, corpus, parts, loss_fn, mesh)
     start = _start(config, parts, optimizer, mesh, store)
     stacking = start.stacking
-    directory.record_hardware(int(start.state.step), describe_devices(mesh))
+    record_hardware(directory, int(start.state.step), describe_devices(mesh))
 
     step_fn = jax.jit(
         functools.partial(
