@@ -127,8 +127,12 @@ def test_scores_are_printed_when_a_run_cannot_be_written(run, tmp_path):
 
 def test_a_place_for_scores_that_is_none_is_said_before_any_work(tmp_path):
     (tmp_path / "file").touch()
-    command = ("evaluate.py", "--workdir", "x", "--output_directory", tmp_path / "file")
-    assert "File exists" in _error(_run(*command))
+    for folder, fault in (
+        (tmp_path / "file", "File exists"),
+        ("~nobody_here/scores", "no home directory ~nobody_here"),
+    ):
+        command = ("evaluate.py", "--workdir", "x", f"--output_directory={folder}")
+        assert fault in _error(_run(*command))
 
 
 def test_several_references_are_used_together(tmp_path, test_data):

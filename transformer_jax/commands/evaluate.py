@@ -13,7 +13,6 @@ or gzip, and pipes; - is standard input.
 
 import argparse
 import json
-import pathlib
 from typing import Any
 
 from transformer_jax.commands.arguments import (
@@ -36,6 +35,7 @@ from transformer_jax.evaluation.significance import (
     Comparison,
     compare,
 )
+from transformer_jax.files import as_path
 from transformer_jax.runs.run_evaluation import RunEvaluation, evaluate_run
 from transformer_jax.runs.trained_run import load_run
 
@@ -107,8 +107,9 @@ def _read_references(options: argparse.Namespace) -> tuple[list[str], dict[str, 
 
 def _evaluate_run(options: argparse.Namespace) -> None:
     """Translate with a run and score; print that before it is written."""
-    folder = options.output_directory
-    if folder is not None:  # What fails does so before the long work.
+    folder = None
+    if options.output_directory is not None:  # What fails does so before the long work.
+        folder = as_path(options.output_directory)
         folder.mkdir(parents=True, exist_ok=True)
     run = load_run(options.workdir, **weight_options(options))
     evaluation = evaluate_run(
@@ -194,7 +195,6 @@ def _parse() -> argparse.Namespace:
     parser.add_argument(
         "--output_directory",
         "--output-directory",
-        type=pathlib.Path,
         metavar="DIR",
         help="where scores and translations of a run are kept, instead of in it",
     )

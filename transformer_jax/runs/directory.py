@@ -329,7 +329,7 @@ class RunDirectory:
           translations: one a line.
           folder: where to, if not into the run.
         """
-        folder = self.evaluation if folder is None else pathlib.Path(folder)
+        folder = self.evaluation if folder is None else as_path(folder)
         write_json(folder / f"{name}.json", with_checksum(report))
         with write_atomically(folder / f"{name}.txt") as file:
             file.writelines(f"{line}\n".encode() for line in translations)
