@@ -72,7 +72,6 @@ def _ending_when_interrupted(command: str) -> Iterator[None]:
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:  # Else it is ignored, as by nohup's kin.
         signal.signal(signal.SIGINT, end)
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
     yield
     signal.signal(signal.SIGINT, before)

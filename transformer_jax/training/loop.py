@@ -20,9 +20,7 @@ from transformer_jax.training.writers import MetricWriter, MetricWriters
 
 TrainStep = Callable[[TrainState, Any, jax.Array], tuple[TrainState, MetricSums]]
 Evaluate = Callable[[TrainState], Mapping[str, float]]
-# Windows has no SIGHUP.
-_HANG_UP = getattr(signal, "SIGHUP", None)
-_REQUESTS = (signal.SIGTERM, signal.SIGINT, *([_HANG_UP] if _HANG_UP else []))
+_REQUESTS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 StopReason = Literal["finished", "early_stopping", "terminated"]
 
 
@@ -246,7 +244,7 @@ def _termination_request() -> Iterator[Callable[[], bool]]:
 
     def ask(number: int, frame: object) -> None:
         asked.append(number)
-        restore(but=_HANG_UP)
+        restore(but=signal.SIGHUP)
 
     for number in previous:
         signal.signal(number, ask)
