@@ -20,7 +20,8 @@ from tests.training.toy import assert_same, random_state
 from transformer_jax.errors import UserError
 from transformer_jax.sharding.mesh import make_mesh, replicated
 from transformer_jax.training.averaging import average_last
-from transformer_jax.training.checkpoints import CheckpointStore, check_directory
+from transformer_jax.training.checkpoints import CheckpointStore
+from transformer_jax.training.saved_arrays import check_directory
 from transformer_jax.training.state import TrainState
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -292,8 +293,10 @@ def test_missing_or_damaged_parameters_of_the_newest_state_are_written_anew(
     assert store.is_finished(2)
     a_file_of(tmp_path / "parameters/2").unlink()
     assert not store.is_finished(2)
+    (tmp_path / "checkpoints/2/mine").touch()
     store.restore(random_state(200))
     store.wait()
+    assert (tmp_path / "checkpoints/2/mine").exists()  # The state is left alone.
     assert "parameters/2 is written anew from the state beside it" in caplog.text
     assert store.is_finished(2)
     assert store.scores() == {1: 1.0, 2: 3.0}

@@ -54,8 +54,9 @@ from transformer_jax.sharding.mesh import (
 from transformer_jax.sharding.rules import param_shardings
 from transformer_jax.tasks.task import ValidationParts
 from transformer_jax.training import loop
-from transformer_jax.training.checkpoints import CheckpointStore, check_directory
+from transformer_jax.training.checkpoints import CheckpointStore
 from transformer_jax.training.compiled_step import compiling_ahead
+from transformer_jax.training.saved_arrays import check_directory
 from transformer_jax.training.state import TrainState, create_state
 from transformer_jax.training.step import LossFn, eval_step, train_step
 from transformer_jax.training.writers import (

@@ -16,7 +16,6 @@ import logging
 import math
 import os
 import pathlib
-import re
 import threading
 from collections.abc import Mapping
 from typing import Any, Literal, TypeGuard
@@ -32,6 +31,11 @@ from transformer_jax.training.save_failures import (
     explain,
     quiet_background,
     wait_for_other_writes,
+)
+from transformer_jax.training.saved_arrays import (
+    check_written,
+    describe_arrays,
+    read_arrays,
 )
 from transformer_jax.training.state import TrainState
 from transformer_jax.training.step_folders import read_note
@@ -69,8 +73,10 @@ class CheckpointStore:
         self._params = directory / "parameters"
         self._keep_states = keep_states
         self._keep_params = keep_params
-        self._state_saver = ocp.StandardCheckpointer()
-        self._params_saver = ocp.StandardCheckpointer()
+        self._savers = {
+            parent: ocp.StandardCheckpointer()
+            for parent in (self._states, self._params)
+        }
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
 
@@ -106,8 +112,6 @@ class CheckpointStore:
         Raises:
           UserError: if this save or the one before it cannot be written.
         """
-        self.wait()
-        quiet_background()
         note = {
             "step": step,
             "score": score if is_score(score) else None,
@@ -115,25 +119,41 @@ class CheckpointStore:
             "metadata": dict(metadata),
         }
         saved = {"state": state, "rng": jax.random.key_data(rng)}
-        notes = [
-            json.dumps(note | {"arrays": _describe(tree)}, indent=1)
-            for tree in (state.evaluated_params, saved)
-        ]
+        # The state first: weights that are whole then had one, and it makes up for
+        # weights that are not.
+        self._begin(
+            step, {self._states: saved, self._params: state.evaluated_params}, note
+        )
+
+    def _begin(
+        self, step: int, trees: Mapping[pathlib.Path, Any], note: Mapping[str, Any]
+    ) -> None:
+        """Begin to write trees into their folders; a thread brings it to its end.
+
+        Args:
+          step: of all of them.
+          trees: by the folder of all steps; finished in this order.
+          note: what each of them says of itself, beside its arrays.
+        """
+        self.wait()
+        quiet_background()
+        notes = {
+            parent: json.dumps({**note, "arrays": describe_arrays(tree)}, indent=1)
+            for parent, tree in trees.items()
+        }
         try:
-            for folder in (self._params, self._states):
-                folder.mkdir(parents=True, exist_ok=True)
+            for parent in trees:
+                parent.mkdir(parents=True, exist_ok=True)
             if jax.process_index() == 0:
                 self.remove_begun()
-                for folder in (self._params, self._states):
-                    step_folders.make_way(folder / str(step))
-            self._params_saver.save(
-                self._params / str(step), state.evaluated_params, force=True
-            )
-            self._state_saver.save(self._states / str(step), saved, force=True)
+                for parent in trees:
+                    step_folders.make_way(parent / str(step))
+            for parent, tree in trees.items():
+                self._savers[parent].save(parent / str(step), tree, force=True)
         except Exception as error:
             raise explain(error, step, self._states) from error
         self._thread = threading.Thread(
-            target=self._finish, args=(step, *notes), name=f"save {step}"
+            target=self._finish, args=(step, notes), name=f"save {step}"
         )
         self._thread.start()
 
@@ -151,8 +171,8 @@ class CheckpointStore:
         try:
             self.wait()
         finally:
-            self._params_saver.close()
-            self._state_saver.close()
+            for saver in self._savers.values():
+                saver.close()
 
     def steps(self) -> list[int]:
         """Return the steps whose full state was written to its end, in order."""
@@ -331,51 +351,45 @@ class CheckpointStore:
                 f"The parameters {folder} are damaged: {damage}. Use another step; the "
                 f"run holds {others or 'no other'}."
             )
-        return _read_arrays(self._params_saver, folder, abstract_params)
+        return read_arrays(self._savers[self._params], folder, abstract_params)
 
     def _restore_state(
         self, step: int, abstract_state: TrainState
     ) -> tuple[TrainState, jax.Array, dict[str, Any]]:
-        folder = self._states / str(step)
+        folder, saver = self._states / str(step), self._savers[self._states]
         note = read_note(folder)
         some_rng = jax.eval_shape(lambda: jax.random.key(0, impl=note["rng"]))
         abstract_rng = jax.eval_shape(jax.random.key_data, some_rng)
         # Orbax wants back each part that it wrote, and older states have parts that are
         # gone today. Those held nothing: an array would be missed below.
-        on_disk = self._state_saver.metadata(folder).item_metadata["state"]
+        on_disk = saver.metadata(folder).item_metadata["state"]
         parts = vars(abstract_state)
         abstract = {"state": dict.fromkeys(on_disk) | parts, "rng": abstract_rng}
-        saved = _read_arrays(self._state_saver, folder, abstract)
+        saved = read_arrays(saver, folder, abstract)
         state = TrainState(**{name: saved["state"][name] for name in parts})
         # By way of the host, so that it is tied to no device and goes with any mesh.
         rng_data = jnp.asarray(np.asarray(saved["rng"]))
         rng = jax.random.wrap_key_data(rng_data, impl=note["rng"])
-        if damage := step_folders.find_damage(self._params / str(step)):
+        params = self._params / str(step)
+        if damage := step_folders.find_damage(params):
             _LOGGER.warning(
-                "%s is written anew from the state beside it: %s.",
-                self._params / str(step),
-                damage,
+                "%s is written anew from the state beside it: %s.", params, damage
             )
-            metadata, score = note["metadata"], note["score"]
-            self.save(step, state, rng=rng, metadata=metadata, score=score)
+            self._begin(step, {self._params: state.evaluated_params}, note)
         return state, rng, note["metadata"]
 
-    def _finish(self, step: int, params_note: str, state_note: str) -> None:
+    def _finish(self, step: int, notes: Mapping[pathlib.Path, str]) -> None:
         """Bring a save to its end, in a thread: notes, checksums, then old steps go."""
         try:
-            # Both, even if one fails: nothing may be removed under a writer's hands.
+            # All, even if one fails: nothing may be removed under a writer's hands.
             with contextlib.ExitStack() as stack:
-                stack.callback(self._state_saver.wait_until_finished)
-                stack.callback(self._params_saver.wait_until_finished)
+                for parent in notes:
+                    stack.callback(self._savers[parent].wait_until_finished)
             if jax.process_index() == 0:
-                # The state first: weights that are whole then had one, and it makes up
-                # for weights that are not.
-                for saver, parent, note in (
-                    (self._state_saver, self._states, state_note),
-                    (self._params_saver, self._params, params_note),
-                ):
+                for parent, note in notes.items():
                     folder = parent / str(step)
-                    _check_written(saver, folder, json.loads(note)["arrays"])
+                    arrays = json.loads(note)["arrays"]
+                    check_written(self._savers[parent], folder, arrays)
                     (folder / step_folders.NOTE).write_text(note, encoding="utf-8")
                     step_folders.write_checksums(folder)
                 self._remove_old(step)
@@ -412,23 +426,6 @@ class CheckpointStore:
                     step_folders.remove(path)
 
 
-def check_directory(directory: str | os.PathLike[str]) -> None:
-    r"""Refuse a run's folder whose path Orbax takes for a pattern.
-
-    What it would write under a path with a pair of square brackets, or a backslash,
-    could not be read again.
-
-    Raises:
-      UserError: names the path.
-    """
-    path = str(pathlib.Path(directory).absolute())
-    if re.search(r"\\|\[[^/]*\]", path):
-        raise UserError(
-            f"{path} has square brackets or a backslash in its name, with which "
-            "checkpoints cannot be written. Give a --workdir without them."
-        )
-
-
 def is_score(score: float | None) -> TypeGuard[float]:
     """Say whether a number can be the best score.
 
@@ -440,60 +437,3 @@ def is_score(score: float | None) -> TypeGuard[float]:
 
 def _highest(scores: Mapping[int, float]) -> int | None:
     return max(scores, key=lambda step: (scores[step], -step), default=None)
-
-
-def _describe(tree: Any) -> dict[str, str]:
-    """Return each array's path with its type and shape."""
-    return {
-        jax.tree_util.keystr(path, simple=True, separator="/"): _describe_array(leaf)
-        for path, leaf in jax.tree_util.tree_leaves_with_path(tree)
-    }
-
-
-def _check_written(
-    saver: ocp.StandardCheckpointer, folder: pathlib.Path, arrays: Mapping[str, str]
-) -> None:
-    """Read back what Orbax says of a folder, and compare it with what was to be saved.
-
-    Args:
-      saver: that wrote it.
-      folder: a step's.
-      arrays: as `_describe` describes them.
-
-    Raises:
-      UserError: if they cannot be read, or are others.
-    """
-    metadata = saver.metadata(folder).item_metadata
-    leaves = [] if metadata is None else jax.tree.leaves(metadata.tree)
-    if sorted(_describe_array(leaf) for leaf in leaves) != sorted(arrays.values()):
-        raise UserError(
-            f"{folder} was written, but its arrays cannot be read back. Train into "
-            "another --workdir, on another disk; earlier checkpoints are untouched."
-        )
-
-
-def _describe_array(array: Any) -> str:
-    return f"{array.dtype}{list(array.shape)}"
-
-
-def _read_arrays(
-    saver: ocp.StandardCheckpointer, folder: pathlib.Path, abstract: Any
-) -> Any:
-    """Read a folder into the shapes, types and shardings of `abstract`."""
-    saved, wanted = read_note(folder)["arrays"], _describe(abstract)
-    for name in sorted(saved.keys() | wanted.keys()):
-        on_disk, in_model = (tree.get(name, "missing") for tree in (saved, wanted))
-        if on_disk != in_model:
-            raise UserError(
-                f"{folder} does not fit this model: {name} is {on_disk} on disk and "
-                f"{in_model} in the model. Use the config that it was trained with."
-            )
-    return saver.restore(folder, jax.tree.map(_as_abstract, abstract))
-
-
-def _as_abstract(leaf: Any) -> jax.ShapeDtypeStruct:
-    """Return a leaf's shape, type and sharding, by default on one device."""
-    sharding = getattr(leaf, "sharding", None)
-    if sharding is None:
-        sharding = jax.sharding.SingleDeviceSharding(jax.devices()[0])
-    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)
