@@ -48,6 +48,7 @@ CONFIG = {
 }
 # Exit codes: 1 for what a person can put right, 130 for a run that was asked to end.
 ERROR, ENDED = 1, 130
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 FULL_DISK_BYTES = 20_000
 
 Counts = collections.Counter[str]
@@ -68,11 +69,6 @@ class Soak:
     ) -> subprocess.Popen[str]:
         """Start training; with `file_bytes`, no file can become larger than that."""
         fields = [f"--config.{name}={value}" for name, value in CONFIG.items()]
-        limit = None
-        if file_bytes is not None:
-            limit = functools.partial(
-                resource.setrlimit, resource.RLIMIT_FSIZE, (file_bytes, file_bytes)
-            )
         return subprocess.Popen(
             [sys.executable, "train.py", "--config=configs/grammar_tiny.py"]
             + [f"--workdir={workdir}", *fields, *flags],
@@ -80,7 +76,7 @@ class Soak:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=limit,
+            preexec_fn=functools.partial(_prepare, file_bytes),
         )
 
     def read(self, *command: str, text: str = "") -> subprocess.CompletedProcess[str]:
@@ -113,7 +109,7 @@ class Soak:
         self.expect("SIGKILL", process.returncode in (0, -signal.SIGKILL), said)
 
     def _end(self, workdir: pathlib.Path) -> None:
-        number = self.rng.choice([signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+        number = self.rng.choice(SIGNALS)
         process = self.train(workdir)
         time.sleep(self.rng.uniform(8.0, 20.0))
         process.send_signal(number)
@@ -154,6 +150,14 @@ class Soak:
         process.kill()
         _, said = process.communicate()
         self.expect("SIGKILL", "Traceback" not in said, said)
+
+
+def _prepare(file_bytes: int | None) -> None:
+    """Hear signals, even if this program ignores them; limit the size of files."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+    if file_bytes is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
 
 
 def _wait_while(is_waiting: Callable[[], bool]) -> None:
