@@ -7,7 +7,6 @@ prints what was done and what went wrong, as a table, and exits with 1 if anythi
 
 import argparse
 import collections
-import functools
 import pathlib
 import random
 import resource
@@ -48,6 +47,14 @@ CONFIG = {
 }
 # Exit codes: 1 for what a person can put right, 130 for a run that was asked to end.
 ERROR, ENDED = 1, 130
+# Signals are heard even if this program ignores them, and files are limited in size.
+_LAUNCH = """
+import os, resource, signal, sys
+for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    signal.signal(number, signal.SIG_DFL)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
+os.execv(sys.argv[2], sys.argv[2:])
+"""
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 FULL_DISK_BYTES = 20_000
 
@@ -68,15 +75,16 @@ class Soak:
         self, workdir: pathlib.Path, *flags: str, file_bytes: int | None = None
     ) -> subprocess.Popen[str]:
         """Start training; with `file_bytes`, no file can become larger than that."""
+        limit = str(resource.RLIM_INFINITY if file_bytes is None else file_bytes)
         fields = [f"--config.{name}={value}" for name, value in CONFIG.items()]
         return subprocess.Popen(
-            [sys.executable, "train.py", "--config=configs/grammar_tiny.py"]
+            [sys.executable, "-c", _LAUNCH, limit, sys.executable, "train.py"]
+            + ["--config=configs/grammar_tiny.py"]
             + [f"--workdir={workdir}", *fields, *flags],
             cwd=ROOT,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=functools.partial(_prepare, file_bytes),
         )
 
     def read(self, *command: str, text: str = "") -> subprocess.CompletedProcess[str]:
@@ -150,14 +158,6 @@ class Soak:
         process.kill()
         _, said = process.communicate()
         self.expect("SIGKILL", "Traceback" not in said, said)
-
-
-def _prepare(file_bytes: int | None) -> None:
-    """Hear signals, even if this program ignores them; limit the size of files."""
-    for number in SIGNALS:
-        signal.signal(number, signal.SIG_DFL)
-    if file_bytes is not None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
 
 
 def _wait_while(is_waiting: Callable[[], bool]) -> None:
