@@ -27,7 +27,6 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Blocks that are no commands, by their document and first words, and what they are.
 _NO_COMMANDS = {
     ("README.md", "score"): "what `make quickstart` prints; test_learning.py",
-    ("README.md", "import jax"): "three lines of Python; runs/test_trained_run.py",
     ("ARCHITECTURE.md", "train.py evaluate.py"): "the tree",
 }
 
@@ -99,13 +98,15 @@ class Block(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """ "make", "pip", "run" or "no commands"; or "unknown"."""
+        """ "make", "pip", "run", "python" or "no commands"; or "unknown"."""
         words = " ".join(self.lines[0].split())
         if any(
             self.document == document and words.startswith(start)
             for document, start in _NO_COMMANDS
         ):
             return "no commands"
+        if words.startswith("import "):
+            return "python"
         first = {command.split()[0] for command in self.commands}
         for kind, programs in {
             "make": {"make"},
@@ -314,6 +315,13 @@ def _as_typed(command: str) -> str:
         if program in command.split():
             command += " " + arguments
     return command
+
+
+@pytest.mark.parametrize("block", _of_kind("python"))
+def test_the_block_runs_in_python(block, place, shared):
+    program = "\n".join(block.lines)
+    result = _run(f"python - << 'EOF'\n{program}\nEOF", place, shared)
+    assert result.returncode == 0, result.stderr.decode()
 
 
 @pytest.mark.parametrize("block", _of_kind("run"))

@@ -43,7 +43,7 @@ def _leaves(params) -> list[np.ndarray]:
 # As in README.md.
 _THREE_LINES = """
 import jax
-from transformer_jax.runs.trained_run import load_run
+from transformer_jax import load_run
 
 params = jax.device_get(load_run("RUN").params)
 """
