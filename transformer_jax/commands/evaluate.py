@@ -160,6 +160,22 @@ def _parse() -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--workdir", help="the run to translate with")
+    _add_text_arguments(parser)
+    _add_score_arguments(parser)
+    add_model_arguments(parser)
+    options = parser.parse_args()
+    given = {
+        name
+        for name, value in vars(options).items()
+        if value != parser.get_default(name)
+    }
+    if mistake := _find_mistake(options, given):
+        parser.error(mistake)
+    return options
+
+
+def _add_text_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add which text is translated, or is scored as it is."""
     parser.add_argument("--split", default="test", help="which of the run's own splits")
     parser.add_argument(
         "--source", help="text to translate instead, or that the hypothesis translates"
@@ -178,6 +194,10 @@ def _parse() -> argparse.Namespace:
         "--baseline",
         help="another system's translation, to test the hypothesis by",
     )
+
+
+def _add_score_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add how it is scored, and where to the scores go."""
     parser.add_argument(
         "--bootstrap_samples",
         "--bootstrap-samples",
@@ -193,33 +213,23 @@ def _parse() -> argparse.Namespace:
         help="of sacreBLEU's score (default: the one that fits the language)",
     )
     parser.add_argument(
-        "--output_directory",
-        "--output-directory",
-        metavar="DIR",
-        help="where scores and translations of a run are kept, instead of in it",
-    )
-    parser.add_argument(
         "--comet", metavar="PATH", help="a COMET model on disk, to score with as well"
     )
-    add_model_arguments(parser)
-    parser.add_argument("--format", choices=["table", "json"], default="table")
     parser.add_argument(
         "--phenomena",
         action="store_true",
         help="also score the grammar corpus's phenomena, one by one",
     )
+    parser.add_argument("--format", choices=["table", "json"], default="table")
     parser.add_argument(
         "--examples", type=int, default=0, metavar="N", help="print N translations"
     )
-    options = parser.parse_args()
-    given = {
-        name
-        for name, value in vars(options).items()
-        if value != parser.get_default(name)
-    }
-    if mistake := _find_mistake(options, given):
-        parser.error(mistake)
-    return options
+    parser.add_argument(
+        "--output_directory",
+        "--output-directory",
+        metavar="DIR",
+        help="where scores and translations of a run are kept, instead of in it",
+    )
 
 
 def _find_mistake(options: argparse.Namespace, given: set[str]) -> str | None:

@@ -23,7 +23,7 @@ import sacremoses
 
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation import suspicions
-from transformer_jax.evaluation.comet import CometMetric
+from transformer_jax.evaluation.comet import CometMetric, CometScore
 from transformer_jax.evaluation.languages import (
     describe_tokenisation,
     is_parted_by_spaces,
@@ -181,14 +181,7 @@ def score(
         suspicions.require_scorable(hypotheses, lines)
     learnt = None
     if comet is not None:
-        if sources is None:
-            raise ValueError("COMET reads the sources as well. Give them.")
-        if more_references:
-            raise UserError(
-                f"COMET reads one reference, and {len(all_references)} are given. Give "
-                "one."
-            )
-        learnt = comet.score(hypotheses, references, sources)
+        learnt = _score_learnt(comet, hypotheses, all_references, sources)
     bleu, chrf = sacrebleu_metric(language, tokenizer), sacrebleu.CHRF()
     bleu_score = bleu.corpus_score(hypotheses, all_references)
     chrf_score = chrf.corpus_score(hypotheses, all_references)
@@ -226,6 +219,21 @@ def score(
         length_ratio=bleu_score.ratio,
         has_four_grams=suspicions.has_four_grams(bleu_score),
     )
+
+
+def _score_learnt(
+    comet: CometMetric,
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    sources: Sequence[str] | None,
+) -> CometScore:
+    if sources is None:
+        raise ValueError("COMET reads the sources as well. Give them.")
+    if len(references) > 1:
+        raise UserError(
+            f"COMET reads one reference, and {len(references)} are given. Give one."
+        )
+    return comet.score(hypotheses, references[0], sources)
 
 
 def replace_punctuation(lines: Sequence[str]) -> list[str]:

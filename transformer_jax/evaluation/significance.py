@@ -11,9 +11,10 @@ import contextlib
 import dataclasses
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import sacrebleu
+from sacrebleu.metrics.base import Metric
 from sacrebleu.significance import PairedTest, Result
 
 from transformer_jax.errors import UserError
@@ -179,40 +180,19 @@ def compare(
     for side, lines in systems.items():
         whole = bleu.corpus_score(lines, all_references)
         notes += suspicions.find_oddities_of_score(whole, side=side)
-        lengths["sacreBLEU", side] = (whole.bp, whole.ratio)
-    scores: list[SystemScore] = []
+        lengths[side] = {"brevity_penalty": whole.bp, "length_ratio": whole.ratio}
+    scores = []
     for name, metric in (("sacreBLEU", bleu), ("chrF2", sacrebleu.CHRF())):
-        with _quiet_and_seeded():
-            test = PairedTest(
-                list(systems.items()),
-                {name: metric},
-                all_references,
-                "bs",
-                n_samples=num_samples,
-            )
-            signatures, results = test()
-        ((label, signature),) = signatures.items()
-        baseline, hypothesis = (
-            result for result in results[label] if isinstance(result, Result)
+        of_metric, its_notes = _bootstrap(
+            systems, name, metric, all_references, num_samples
         )
-        # sacreBLEU counts the draws that stray further: none where draws do not differ,
-        # which it would call certain.
-        if hypothesis.score == baseline.score:
-            hypothesis.p_value = None
-            notes.append(f"The {name} of both is equal, so that it has no p-value.")
-        elif not (hypothesis.ci or baseline.ci):
-            hypothesis.p_value = None
-            notes.append(f"No draw has another {name}, so that it has no p-value.")
-        for system, result in zip(systems, (baseline, hypothesis), strict=True):
-            described = _describe(system, name, result, str(signature))
-            brevity_penalty, length_ratio = lengths.get((name, system), (None, None))
-            scores.append(
-                dataclasses.replace(
-                    described,
-                    brevity_penalty=brevity_penalty,
-                    length_ratio=length_ratio,
-                )
-            )
+        if metric is bleu:
+            of_metric = [
+                dataclasses.replace(score, **lengths[score.system])
+                for score in of_metric
+            ]
+        scores += of_metric
+        notes += its_notes
     return Comparison(
         scores=tuple(scores),
         num_sentences=len(references),
@@ -243,6 +223,47 @@ def _check_systems(
             "there is no difference to test. Give the translations of two systems."
         )
     return list(dict.fromkeys(notes))
+
+
+def _bootstrap(
+    systems: Mapping[str, Sequence[str]],
+    name: str,
+    metric: Metric,
+    references: Sequence[Sequence[str]],
+    num_samples: int,
+) -> tuple[list[SystemScore], list[str]]:
+    """Score the baseline and the hypothesis by one metric, as they are and on draws.
+
+    Returns:
+      The scores, in the order of `systems`, and what is to be noted.
+    """
+    with _quiet_and_seeded():
+        test = PairedTest(
+            list(systems.items()),
+            {name: metric},
+            references,
+            "bs",
+            n_samples=num_samples,
+        )
+        signatures, results = test()
+    ((label, signature),) = signatures.items()
+    baseline, hypothesis = (
+        result for result in results[label] if isinstance(result, Result)
+    )
+    notes = []
+    # sacreBLEU counts the draws that stray further: none where draws do not differ,
+    # which it would call certain.
+    if hypothesis.score == baseline.score:
+        hypothesis.p_value = None
+        notes.append(f"The {name} of both is equal, so that it has no p-value.")
+    elif not (hypothesis.ci or baseline.ci):
+        hypothesis.p_value = None
+        notes.append(f"No draw has another {name}, so that it has no p-value.")
+    scores = [
+        _describe(system, name, result, str(signature))
+        for system, result in zip(systems, (baseline, hypothesis), strict=True)
+    ]
+    return scores, notes
 
 
 def _describe(system: str, metric: str, result: Result, signature: str) -> SystemScore:

@@ -51,7 +51,7 @@ class RunEvaluation:
       scores: of the hypotheses.
       phenomena: the grammar corpus's suite; None where it was not asked for.
       name: says which text, weights and search.
-      report: the scores and what they were produced by, for JSON.
+      produced_by: of which text, weights and search the scores are, for JSON.
     """
 
     sources: Sequence[str]
@@ -60,7 +60,15 @@ class RunEvaluation:
     scores: Scores
     phenomena: PhenomenonScores | None
     name: str
-    report: Mapping[str, Any]
+    produced_by: Mapping[str, Any]
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The scores and what they were produced by, for JSON."""
+        report = self.scores.as_dict() | {"produced_by": self.produced_by}
+        if self.phenomena is not None:
+            report["phenomena"] = self.phenomena.as_dict()
+        return report
 
 
 def evaluate_run(
@@ -94,20 +102,13 @@ def evaluate_run(
             f"trained with config.data.source={run.config.data.source!r}."
         )
     translator = run.translator(**search)
-    if files is not None:
-        texts: Sequence[list[str]] = read_aligned(*files)
-        text = file_name(files[0], texts[0])
-    else:
-        texts = run.directory.read_split(split)
-        text = split
+    texts = read_aligned(*files) if files else run.directory.read_split(split)
     sources, references, *more_references = texts
     # Whatever may fail comes before the long work.
     source_path = files[0] if files else None
-    test_set = name_split_or_file(run.config.data, split, source_path, len(sources))
+    test_set = _describe_text(run, split, source_path, (sources, references))
     language = run.config.data.target_language
     sacrebleu_metric(normalise_language(language), tokenizer)
-    repeated = _note_repetitions(run, None if files else split, (sources, references))
-    test_set = dataclasses.replace(test_set, notes=test_set.notes + repeated)
     hypotheses = _translate(translator, sources)
     scores = score(
         hypotheses,
@@ -119,43 +120,45 @@ def evaluate_run(
         comet=comet,
         test_set=test_set,
     )
+    settings = translator.settings
     is_validation = files is None and split == "validation" and tokenizer is None
-    notes = note_mean(
-        run, translator.settings, scores.sacrebleu if is_validation else None
-    )
-    scores = dataclasses.replace(scores, notes=(*scores.notes, *notes))
-    phenomena = _score_phenomena(run, translator) if with_phenomena else None
-    report = scores.as_dict() | {
-        "produced_by": {
+    notes = note_mean(run, settings, scores.sacrebleu if is_validation else None)
+    extras = ["phenomena"] * with_phenomena + ["comet"] * (comet is not None)
+    extras += [f"references{len(more_references) + 1}"] * bool(more_references)
+    extras += [] if tokenizer is None else [f"tok-{tokenizer}"]
+    text = file_name(files[0], sources) if files else split
+    return RunEvaluation(
+        sources,
+        references,
+        hypotheses,
+        scores=dataclasses.replace(scores, notes=(*scores.notes, *notes)),
+        phenomena=_score_phenomena(run, translator) if with_phenomena else None,
+        name=evaluation_name(text, run.steps, settings, extras),
+        produced_by={
             "split": None if files else split,
             "source_file": source_path,
             "checkpoint_steps": list(run.steps),
             "is_average": len(run.steps) > 1,
-            **dataclasses.asdict(translator.settings),
-        }
-    }
-    if phenomena is not None:
-        report["phenomena"] = phenomena.as_dict()
-    extras = ["phenomena"] * with_phenomena + ["comet"] * (comet is not None)
-    extras += [f"references{len(more_references) + 1}"] * bool(more_references)
-    extras += [] if tokenizer is None else [f"tok-{tokenizer}"]
-    name = evaluation_name(text, run.steps, translator.settings, extras)
-    return RunEvaluation(
-        sources, references, hypotheses, scores, phenomena, name, report
+            **dataclasses.asdict(settings),
+        },
     )
 
 
-def _note_repetitions(
-    run: TrainedRun, split: str | None, sides: Sequence[Sequence[str]]
-) -> tuple[str, ...]:
-    """Say how much of a split, or of other text, the run was trained on."""
-    if split is None:
+def _describe_text(
+    run: TrainedRun,
+    split: str,
+    source_path: str | None,
+    sides: Sequence[Sequence[str]],
+) -> ScoredText:
+    """Name a split or a file, and say how much of it the run was trained on."""
+    text = name_split_or_file(run.config.data, split, source_path, len(sides[0]))
+    if source_path is None:
+        known = read_repetitions(run.directory)
+        notes = describe({n: known[n] for n in ("train", split) if n in known})
+    else:
         tokens = tokens_directory(run.config, run.directory)
-        return describe(file_repetitions(run.directory, tokens, sides, run.tokenizers))
-    counted = read_repetitions(run.directory)
-    return describe(
-        {name: counted[name] for name in ("train", split) if name in counted}
-    )
+        notes = describe(file_repetitions(run.directory, tokens, sides, run.tokenizers))
+    return dataclasses.replace(text, notes=text.notes + notes)
 
 
 def note_mean(
