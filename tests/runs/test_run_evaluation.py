@@ -7,11 +7,13 @@ import types
 
 import pytest
 
+from tests.tiny_run import tiny_config, write_text
 from transformer_jax.config import default
 from transformer_jax.decoding.translator import TranslatorSettings
 from transformer_jax.errors import UserError
-from transformer_jax.runs import run_evaluation
+from transformer_jax.runs import experiment, run_evaluation
 from transformer_jax.runs.directory import RunDirectory
+from transformer_jax.runs.trained_run import load_run
 
 SETTINGS = TranslatorSettings(
     beam_size=4,
@@ -55,6 +57,18 @@ def test_namesakes_splits_and_extra_scores_have_names_of_their_own(tmp_path):
     }
     assert len(names) == len(texts) * len(extras)
     assert run_evaluation.file_name("a/../b/test") == texts[2]
+
+
+def test_another_least_length_is_another_evaluation(tmp_path):
+    config = tiny_config(write_text(tmp_path / "text"), num_steps=1)
+    experiment.train(config, tmp_path / "run")
+    run = load_run(tmp_path / "run")
+    names = [
+        run_evaluation.evaluate_run(run, changes).name
+        for changes in ({}, {"min_length": 1}, {"min_length": 0}, {"min_length": 2})
+    ]
+    assert names[0] == names[1] == "test.step-1.beam2.gnmt0.6"
+    assert names[2:] == [f"{names[0]}.min0", f"{names[0]}.min2"]
 
 
 def test_a_pipe_is_named_after_its_lines(tmp_path):

@@ -126,6 +126,8 @@ def evaluate_run(
     extras = ["phenomena"] * with_phenomena + ["comet"] * (comet is not None)
     extras += [f"references{len(more_references) + 1}"] * bool(more_references)
     extras += [] if tokenizer is None else [f"tok-{tokenizer}"]
+    if settings.min_length != run.config.decoding.min_length:
+        extras.append(f"min{settings.min_length}")
     text = file_name(files[0], sources) if files else split
     return RunEvaluation(
         sources,
