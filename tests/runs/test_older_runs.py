@@ -102,7 +102,7 @@ class _LaterOptimizer(sections.OptimizerSection):
 
 @dataclasses.dataclass(frozen=True)
 class _LaterDecoding(sections.DecodingSection):
-    min_length: int = free(1, "a least length", least=0)
+    num_groups: int = free(1, "of a beam whose groups differ", least=1)
 
 
 def test_a_field_that_came_later_keeps_what_the_run_did(run, monkeypatch):
@@ -119,7 +119,7 @@ def test_a_field_that_came_later_keeps_what_the_run_did(run, monkeypatch):
 def test_a_field_of_decoding_that_came_later_stops_nobody(run, monkeypatch):
     monkeypatch.setattr(sections, "DecodingSection", _LaterDecoding)
     trained = load_run(run)
-    assert trained.config.decoding.min_length == 1
+    assert trained.config.decoding.num_groups == 1
     assert len(trained.translator().translate(["One.", "Two."])) == 2
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import platform
+import queue
 import signal
 import subprocess
 import sys
@@ -17,11 +18,11 @@ from transformer_jax.runs.run_lock import training_lock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 _HOLD = """
-import sys, time
+import sys
 from transformer_jax.runs.run_lock import training_lock
 with training_lock(sys.argv[1]):
     print("held", flush=True)
-    time.sleep(600)
+    sys.stdin.read()
 """
 
 
@@ -36,6 +37,7 @@ def test_a_second_process_is_refused_and_a_killed_ones_lock_is_free(tmp_path):
     with subprocess.Popen(
         [sys.executable, "-c", _HOLD, tmp_path],
         cwd=ROOT,
+        stdin=subprocess.PIPE,  # Closed when the test ends, however it does.
         stdout=subprocess.PIPE,
         text=True,
     ) as holder:
@@ -73,13 +75,10 @@ def test_a_lock_that_cannot_be_read_and_that_nobody_holds_is_free(tmp_path, cont
 
 def test_the_holder_touches_its_lock(tmp_path, monkeypatch):
     monkeypatch.setattr(run_lock, "_TOUCH_SECONDS", 0.01)
-    path = tmp_path / "lock"
+    touched: queue.Queue[pathlib.Path] = queue.Queue()
+    monkeypatch.setattr(run_lock.os, "utime", touched.put)
     with training_lock(tmp_path):
-        os.utime(path, (0, 0))
-        until = time.monotonic() + 60
-        while path.stat().st_mtime == 0 and time.monotonic() < until:
-            time.sleep(0.01)
-        assert path.stat().st_mtime > 0
+        assert touched.get(timeout=60) == tmp_path / "lock"
 
 
 @pytest.mark.parametrize("is_alive", [True, False])
