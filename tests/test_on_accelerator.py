@@ -27,7 +27,8 @@ from tests.training.toy import (
     make_step,
     random_state,
 )
-from transformer_jax.decoding.translator import Candidate, Translator
+from transformer_jax.decoding.translations import Candidate
+from transformer_jax.decoding.translator import Translator
 from transformer_jax.evaluation.means import divide
 from transformer_jax.models.attention import (
     fused_attention,

@@ -14,7 +14,7 @@ import pytest
 from tests.tiny_run import tiny_config, write_text
 from transformer_jax.commands import translate
 from transformer_jax.data.arriving_lines import ArrivingLines
-from transformer_jax.decoding.translator import Candidate, Translation
+from transformer_jax.decoding.translations import Candidate, Translation
 from transformer_jax.errors import UserError
 from transformer_jax.runs import experiment
 

@@ -26,7 +26,8 @@ from transformer_jax.commands.compilation_cache import use_compilation_cache
 from transformer_jax.commands.messages import command
 from transformer_jax.data.arriving_lines import ArrivingLines
 from transformer_jax.data.lines import iter_lines
-from transformer_jax.decoding.translator import Translation, Translator
+from transformer_jax.decoding.translations import Translation
+from transformer_jax.decoding.translator import Translator
 from transformer_jax.errors import UserError
 from transformer_jax.runs.trained_run import load_run
 

@@ -20,6 +20,13 @@ from transformer_jax.decoding.hypotheses import (
 )
 from transformer_jax.decoding.search import GrowCacheFn, split_rows
 from transformer_jax.decoding.split import split_line
+from transformer_jax.decoding.translations import (
+    Candidate,
+    Translation,
+    copy_line,
+    in_one_line,
+    join_pieces,
+)
 from transformer_jax.errors import UserError
 from transformer_jax.models.interface import TranslationModel
 
@@ -82,41 +89,6 @@ class TranslatorSettings:
                 f"max_extra_length={self.max_extra_length} and tokens_per_batch="
                 f"{self.tokens_per_batch}: expected 0 or more and 1 or more."
             )
-
-
-@dataclasses.dataclass(frozen=True)
-class Candidate:
-    """One translation of a line.
-
-    Attributes:
-      text: one line of text.
-      score: log_prob / length penalty, what the search maximises.
-      log_prob: the model's log-probability of the tokens, EOS included.
-      is_cut: whether it is as long as it may be, and so perhaps without its end.
-    """
-
-    text: str
-    score: float
-    log_prob: float
-    is_cut: bool = False
-
-
-@dataclasses.dataclass(frozen=True)
-class Translation:
-    """What became of one line.
-
-    Attributes:
-      text: the best candidate's.
-      candidates: distinct texts, best first; at least one, at most `num_best`. Those of
-        a line translated in pieces join pieces of equal rank and add their scores.
-      num_pieces: in how many pieces the line was translated; 0 for an empty one.
-      warnings: what a person should hear about this line.
-    """
-
-    text: str
-    candidates: tuple[Candidate, ...]
-    num_pieces: int = 1
-    warnings: tuple[str, ...] = ()
 
 
 def check_beam(beam_size: int, vocab_size: int) -> None:
@@ -219,9 +191,14 @@ class Translator:
             while not found.keys() >= set(wanted):
                 found.update(next(batches))
             if wanted:
-                yield self._join([found.pop(number) for number in wanted])
+                found_pieces = [found.pop(number) for number in wanted]
+                yield join_pieces(
+                    found_pieces,
+                    self.settings.max_source_length - 1,
+                    self.settings.max_extra_length,
+                )
             else:
-                yield _copy(line if tokens else "")
+                yield copy_line(line if tokens else "")
 
     def _cut_into_pieces(self, line: str, tokens: list[int]) -> list[list[int]]:
         """Return the tokens of a line's pieces: mostly one, none if it is copied."""
@@ -343,7 +320,7 @@ class Translator:
             for row in range(len(limits))
             for rank in range(num_best)
         ]
-        texts = [_in_one_line(text) for text in self._target_tokenizer.decode(ids)]
+        texts = [in_one_line(text) for text in self._target_tokenizer.decode(ids)]
         rows = []
         for row, limit in enumerate(limits):
             by_text: dict[str, Candidate] = {}
@@ -364,32 +341,6 @@ class Translator:
                 candidates = worded or candidates
             rows.append(candidates)
         return rows
-
-    def _join(self, pieces: list[tuple[Candidate, ...]]) -> Translation:
-        """Put the pieces of a line together again."""
-        candidates = pieces[0]
-        warnings = []
-        if len(pieces) > 1:
-            candidates = tuple(
-                Candidate(
-                    text=" ".join(piece.text for piece in same_rank if piece.text),
-                    score=sum(piece.score for piece in same_rank),
-                    log_prob=sum(piece.log_prob for piece in same_rank),
-                    is_cut=any(piece.is_cut for piece in same_rank),
-                )
-                for same_rank in zip(*pieces, strict=False)
-            )
-            warnings.append(
-                f"more than {self.settings.max_source_length - 1} "
-                f"tokens, the model's limit; it was translated in {len(pieces)} pieces."
-            )
-        if candidates[0].is_cut:
-            warnings.append(
-                "its translation is as long as it may be "
-                f"(decoding.max_extra_length={self.settings.max_extra_length}) and may "
-                "have been cut off."
-            )
-        return Translation(candidates[0].text, candidates, len(pieces), tuple(warnings))
 
 
 @functools.partial(
@@ -434,12 +385,6 @@ def _search_functions(model: TranslationModel) -> tuple[Callable, GrowCacheFn]:
     return step, model.grow_cache
 
 
-def _copy(line: str) -> Translation:
-    """Return a line that is not searched for as its own translation."""
-    text = _in_one_line(line)
-    return Translation(text, (Candidate(text, 0.0, 0.0),), num_pieces=0)
-
-
 @contextlib.contextmanager
 def _explaining_memory(settings: TranslatorSettings) -> Iterator[None]:
     """Say what to do about too little memory."""
@@ -468,8 +413,3 @@ def _check_lines(lines: Iterable[str]) -> list[str]:
         if not isinstance(line, str):
             raise TypeError(f"expected a list of strings, got {line!r} at index {i}")
     return lines
-
-
-def _in_one_line(text: str) -> str:
-    """Replace whatever Unicode takes for the end of a line by a space."""
-    return " ".join(text.splitlines())
