@@ -333,6 +333,19 @@ def test_a_best_that_is_not_whole_is_named_when_best_is_asked_for(
     assert "parameters/2" in caplog.text
 
 
+def test_an_old_step_that_may_have_been_the_best_is_named_when_it_goes(
+    store, tmp_path, caplog
+):
+    save(store, 1, score=9.0)
+    store.wait()
+    (tmp_path / "parameters/1/step.json").write_text("{")
+    for step in (2, 3, 4, 5):
+        save(store, step, score=1.0)
+    store.wait()
+    assert store.params_steps() == [2, 3, 4, 5]
+    assert "Removing" in caplog.text and "parameters/1" in caplog.text
+
+
 def test_a_run_without_a_whole_state_is_refused_by_name(store, tmp_path):
     for step in (1, 2):
         save(store, step)

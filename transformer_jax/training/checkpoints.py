@@ -423,6 +423,10 @@ class CheckpointStore:
         for parent, kept in ((self._states, kept_states), (self._params, kept_params)):
             for path, step in step_folders.saves_in(parent).items():
                 if step <= newest and not (path.name.isdigit() and step in kept):
+                    is_params = path == self._params / str(step)
+                    if is_params and (damage := self._visible_damage(step)):
+                        # It may have been the best: nobody can tell any more.
+                        _LOGGER.warning("Removing %s, an old step: %s.", path, damage)
                     step_folders.remove(path)
 
 
