@@ -102,6 +102,17 @@ def test_a_finished_run_says_so_and_trains_no_further(text, run, caplog):
     assert (run / "metrics.jsonl").read_text() == before
 
 
+def test_the_step_that_a_run_ended_at_is_said_whatever_else_lies_there(
+    text, run, tmp_path, caplog
+):
+    caplog.set_level("INFO", logger="transformer_jax")
+    workdir = shutil.copytree(run, tmp_path / "run")
+    for folder in ("checkpoints", "parameters"):
+        shutil.copytree(workdir / folder / "4", workdir / folder / "90")
+    experiment.train(tiny_config(text, num_steps=5), workdir)
+    assert "finished at step 5" in caplog.text
+
+
 def test_a_run_needs_nothing_but_its_directory(text, run, tmp_path):
     moved = shutil.copytree(run, tmp_path / "elsewhere")
     config = json.loads((moved / "config.json").read_text())

@@ -124,7 +124,6 @@ def train(
         if writers is None:
             writers = default_writers(directory)
         reason = _train(config, directory, store, writers)
-        _LOGGER.info("%s: %s at step %d", directory.root, reason, store.steps()[-1])
     return reason
 
 
@@ -197,7 +196,7 @@ def _train(
             ],
             placed_shapes(rng, replicated(mesh)),
         ) as compiled_step:
-            _, reason = loop.train(
+            state, reason = loop.train(
                 start.state,
                 rng,
                 loop.Procedure(
@@ -217,6 +216,7 @@ def _train(
             )
     except jax.errors.JaxRuntimeError as error:
         raise _explain_memory(error, config, mesh.size) from error
+    _LOGGER.info("%s: %s at step %d", directory.root, reason, int(state.step))
     return reason
 
 
