@@ -101,6 +101,11 @@ def test_the_home_directory_is_meant_by_its_sign(monkeypatch, tmp_path):
     assert (tmp_path / "new/file").read_bytes() == b"text"
 
 
+def test_an_empty_path_is_not_the_current_directory():
+    with pytest.raises(UserError, match="path is empty.*variable.*current directory"):
+        as_path("")
+
+
 def test_a_home_that_there_is_not_is_refused():
     with pytest.raises(UserError, match="no home directory ~nobody_here.*whole path"):
         as_path("~nobody_here/runs")

@@ -26,8 +26,13 @@ def as_path(path: str | os.PathLike[str]) -> pathlib.Path:
     """Return a path that a person gave; "~" is the home directory, as in a shell.
 
     Raises:
-      UserError: if there is no such home, or the path is not UTF-8.
+      UserError: if the path is empty, there is no such home, or it is not UTF-8.
     """
+    if not os.fspath(path):
+        raise UserError(
+            "A path is empty, as one from a shell's variable that is not set. Give a "
+            "path; . is the current directory."
+        )
     expanded = os.path.expanduser(path)
     if expanded.startswith("~"):
         name = pathlib.PurePath(path).parts[0]

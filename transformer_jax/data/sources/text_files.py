@@ -107,7 +107,7 @@ def _open_split(
 
 def _paths(settings: TextFileSettings, field: str) -> list[pathlib.Path]:
     """Return the files that a field of comma-separated paths names."""
-    directory = as_path(settings.directory)
+    directory = as_path(settings.directory or ".")
     paths = getattr(settings, field).split(",")
     return [directory / as_path(path.strip()) for path in paths if path.strip()]
 
