@@ -242,6 +242,11 @@ def test_what_has_no_four_grams_has_no_score_but_a_reason():
     assert any("has four tokens" in note for note in found.notes)
 
 
+def test_chrf_of_0_is_a_score_for_it_counts_no_four_grams():
+    rows = scores.score(["xyz"], ["Der Hund"], "de").table().splitlines()
+    assert rows[3].split()[:4] == ["chrF2", "0.00", "mixed", "characters"]
+
+
 def test_a_score_of_0_for_want_of_smoothing_says_so():
     found = scores.score(
         ["Der Hund sah da die Katze"], ["Der Hund sah die Katze"], "de"

@@ -133,9 +133,10 @@ class Scores:
         """Spell out the signature of one score as cells of the table."""
         if value is None or signature is None:
             return (name, "none", "", "not defined for this language", "")
-        if value == 0 and not self.has_four_grams:
-            return (name, "none", "", "no four-grams to count", "")
         parts = _parse_signature(signature)
+        counts_words = "nc" not in parts  # As chrF2 says how long its n-grams are.
+        if value == 0 and counts_words and not self.has_four_grams:
+            return (name, "none", "", "no four-grams to count", "")
         case = {"lc": "lower"}.get(parts["case"], parts["case"])
         split = "split at hyphens" if parts.get("split") == "hyphens" else "whole"
         return (name, f"{value:.2f}", case, parts["tok"], split)
