@@ -101,6 +101,17 @@ def test_the_home_directory_is_meant_by_its_sign(monkeypatch, tmp_path):
     assert (tmp_path / "new/file").read_bytes() == b"text"
 
 
+def test_what_is_in_the_way_of_a_file_is_to_be_moved_away(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("text")
+    for path in ("folder", "file/a"):
+        with (
+            pytest.raises(UserError, match=f"write .*{path}: .*Move away"),
+            write_atomically(tmp_path / path),
+        ):
+            pass
+
+
 def test_an_empty_path_is_not_the_current_directory():
     with pytest.raises(UserError, match="path is empty.*variable.*current directory"):
         as_path("")

@@ -71,9 +71,13 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except OSError as error:
         if error.errno is None:  # Not from the system: a broken gzip that was read.
             raise
+        is_in_the_way = isinstance(
+            error, FileExistsError | IsADirectoryError | NotADirectoryError
+        )
+        first = "Move away what stands there" if is_in_the_way else "Free some space"
         raise UserError(
-            f"Cannot write {path}: {error.strerror or error}. Free some space, or "
-            "choose another directory."
+            f"Cannot write {path}: {error.strerror or error}. {first}, or choose "
+            "another directory."
         ) from error
     finally:
         with contextlib.suppress(OSError):

@@ -54,8 +54,8 @@ def training_lock(root: str | os.PathLike[str]) -> Iterator[None]:
         file = _open(path)
     except OSError as error:
         raise UserError(
-            f"Cannot lock {path.parent} to train in it: {error.strerror or error}. "
-            "Give a --workdir that can be written."
+            f"Cannot lock {path.parent} to train in it: {path}: "
+            f"{error.strerror or error}. Give a --workdir that can be written."
         ) from error
     is_done = threading.Event()
     with file:
