@@ -1,6 +1,8 @@
 """How a training ends, in its last line and its exit code."""
 
+import os
 import shlex
+import signal
 import sys
 import types
 
@@ -23,6 +25,8 @@ def last_line(monkeypatch, tmp_path, capsys):
         def ends(config, workdir):
             if is_claimed:
                 RunDirectory(workdir).claim(config, ("source", "target"))
+            if isinstance(outcome, signal.Signals):
+                os.kill(os.getpid(), outcome)
             if isinstance(outcome, BaseException):
                 raise outcome
             return outcome
@@ -51,6 +55,8 @@ def last_line(monkeypatch, tmp_path, capsys):
         ("finished", 0, "To train for longer: ", " --config.training.num_steps=4"),
         ("early_stopping", 0, "To go on", " --config.training.patience=0"),
         (KeyboardInterrupt(), 130, "To go on: ", ""),
+        (signal.SIGTERM, 130, "To go on: ", ""),
+        (signal.SIGHUP, 130, "To go on: ", ""),
         (UserError("The disk is full."), 1, "To go on: ", ""),
     ],
 )

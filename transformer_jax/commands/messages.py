@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from typing import NoReturn
@@ -45,6 +46,23 @@ def command(name: str) -> Iterator[None]:
         if explanation := _explain_device(error):
             _fail(name, explanation)
         raise
+
+
+@contextlib.contextmanager
+def terminations_as_interrupts() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end the block as Ctrl-C does; ignored ones stay ignored."""
+    before = {
+        number: handler
+        for number in (signal.SIGTERM, signal.SIGHUP)
+        if (handler := signal.getsignal(number)) is not signal.SIG_IGN
+    }
+    for number in before:
+        signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _fail(name: str, message: str) -> NoReturn:

@@ -14,7 +14,11 @@ from absl import flags
 
 from transformer_jax.commands.compilation_cache import use_compilation_cache
 from transformer_jax.commands.config_flags import parse_config
-from transformer_jax.commands.messages import EXIT_INTERRUPTED, command
+from transformer_jax.commands.messages import (
+    EXIT_INTERRUPTED,
+    command,
+    terminations_as_interrupts,
+)
 from transformer_jax.errors import UserError
 from transformer_jax.runs import experiment
 from transformer_jax.runs.directory import RunDirectory
@@ -27,7 +31,7 @@ _LOGGER = logging.getLogger(__name__)
 
 def main() -> None:
     """Parse the flags and train; the last line says how to go on."""
-    with command("train.py"):
+    with command("train.py"), terminations_as_interrupts():
         use_compilation_cache()
         config = parse_config("train.py", __doc__)
         directory = RunDirectory(_WORKDIR.value)

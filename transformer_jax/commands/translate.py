@@ -8,7 +8,6 @@ they and all before them are done, and whatever ends the program keeps them.
 """
 
 import argparse
-import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -23,7 +22,7 @@ from transformer_jax.commands.arguments import (
     weight_options,
 )
 from transformer_jax.commands.compilation_cache import use_compilation_cache
-from transformer_jax.commands.messages import command
+from transformer_jax.commands.messages import command, terminations_as_interrupts
 from transformer_jax.data.arriving_lines import ArrivingLines
 from transformer_jax.data.lines import iter_lines
 from transformer_jax.decoding.translations import Translation
@@ -43,10 +42,7 @@ _ESCAPED_BARS = "&#124;" * 3
 def main() -> None:
     """Parse the arguments and translate standard input."""
     options = _parse()
-    with command("translate"):
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, signal.default_int_handler)
+    with command("translate"), terminations_as_interrupts():
         if sys.stdin is None or sys.stdout is None:
             raise UserError(
                 "Standard input or output is closed. Give both: < in.txt > out.txt"
