@@ -156,8 +156,9 @@ def test_a_language_is_known_by_any_of_its_codes(given):
 
 
 def test_a_language_name_is_refused():
-    with pytest.raises(UserError, match="'german'.*such as de"):
-        scores.normalise_language("german")
+    for given in ("german", None):
+        with pytest.raises(UserError, match=f"{given!r}.*such as de"):
+            scores.normalise_language(given)
 
 
 def test_no_number_stands_beside_the_bare_word_bleu():

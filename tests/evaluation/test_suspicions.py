@@ -26,6 +26,13 @@ def test_one_string_is_not_a_sequence_of_lines():
         suspicions.require_scorable("ab", ["a", "b"])
 
 
+@pytest.mark.parametrize("line", [None, b"a", ["a"]])
+def test_what_is_no_text_is_named_with_its_line(line):
+    for lines in ((["a", line], ["a", "b"]), (["a", "b"], ["a", line])):
+        with pytest.raises(TypeError, match="expected text, got .* as line 2"):
+            suspicions.require_scorable(*lines)
+
+
 @pytest.mark.parametrize("side", ["hypothesis", "reference"])
 def test_split_compounds_are_refused_by_side_and_line(side):
     plain, split = ["a", "b"], ["a", "x ##AT##-##AT## y"]

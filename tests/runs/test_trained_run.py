@@ -86,6 +86,8 @@ def test_a_checkpoint_is_chosen_by_number_or_text(run, checkpoint):
         ({"average": "2"}, "average='2' is not a number"),
         ({"average": 2.0}, "average=2.0 is not a number"),
         ({"average_steps": (1, 2)}, r"average_steps=\(1, 2\): expected first, last"),
+        ({"average_steps": (1, 2, 0)}, r"\(1, 2, 0\): expected first, last"),
+        ({"average_steps": ("1", 2, None)}, r"\('1', 2, None\): expected first, last"),
         ({"average_steps": "1:2"}, "average_steps='1:2': expected first, last"),
     ],
 )

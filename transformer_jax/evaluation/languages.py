@@ -62,7 +62,7 @@ def normalise_language(language: str) -> str:
     Raises:
       UserError: for anything that is no language code.
     """
-    code = short_code(language)
+    code = short_code(language) if isinstance(language, str) else ""
     if not re.fullmatch("[a-z]{2,3}", code):
         raise UserError(
             f"{language!r} is no code of a language, and the language decides how text "

@@ -40,12 +40,17 @@ def require_scorable(
       side: what to call the hypotheses.
 
     Raises:
-      TypeError: for one string in place of a sequence of lines.
+      TypeError: for one string in place of a sequence of lines, or what is no string
+        in place of a line.
       UserError: if there are no lines, the numbers of lines differ, or a line already
         holds the mark that splitting a compound would add.
     """
     if isinstance(hypotheses, str) or isinstance(references, str):
         raise TypeError("hypotheses and references must be sequences of lines.")
+    for side_lines in (hypotheses, references):
+        for number, line in enumerate(side_lines, start=1):
+            if not isinstance(line, str):
+                raise TypeError(f"expected text, got {line!r} as line {number}.")
     for other, lines in (("reference", references), ("source", sources)):
         if lines is not None and len(lines) != len(hypotheses):
             raise UserError(

@@ -187,13 +187,19 @@ def _check_choice(
         )
     if not isinstance(average, int):
         raise UserError(f"average={average!r} is not a number of checkpoints, as 5.")
-    if average_steps is not None and (
-        not isinstance(average_steps, tuple) or len(average_steps) != 3
-    ):
+    if average_steps is not None and not _is_range(average_steps):
         raise UserError(
             f"average_steps={average_steps!r}: expected first, last and how far apart, "
             "as (1000, 5000, 1000), or None for that: all that are kept."
         )
+
+
+def _is_range(steps: object) -> bool:
+    if not isinstance(steps, tuple) or len(steps) != 3:
+        return False
+    first, last, every = steps
+    numbers = (first, last, 1 if every is None else every)
+    return all(isinstance(n, int) for n in numbers) and numbers[2] > 0
 
 
 def _which(checkpoint: str | int | None, store: CheckpointStore) -> Which:
