@@ -50,7 +50,7 @@ def command(name: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def terminations_as_interrupts() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the block as Ctrl-C does; ignored ones stay ignored."""
+    """Let SIGTERM and SIGHUP end the block as Ctrl-C does, if they are heard."""
     before = {
         number: handler
         for number in (signal.SIGTERM, signal.SIGHUP)
