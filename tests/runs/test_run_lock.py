@@ -53,6 +53,22 @@ def test_a_second_process_is_refused_and_a_killed_ones_lock_is_free(tmp_path):
     assert not (tmp_path / "lock").exists()
 
 
+@pytest.mark.parametrize("new_one", [False, True])
+def test_a_run_that_was_moved_is_written_no_more_and_a_new_ones_lock_stays(
+    tmp_path, new_one
+):
+    root = tmp_path / "run"
+    with training_lock(root) as require_lock:
+        require_lock()
+        root.rename(tmp_path / "elsewhere")
+        if new_one:
+            root.mkdir()
+            _lock(root / "lock", 0)
+        with pytest.raises(UserError, match="run was moved or removed .*--workdir"):
+            require_lock()
+    assert (root / "lock").exists() == new_one
+
+
 def test_another_hosts_lock_holds_until_it_has_not_been_touched_for_long(tmp_path):
     path = _lock(tmp_path / "lock", 60, host="elsewhere", process=1, since="noon")
     with (

@@ -102,7 +102,7 @@ def train(
             config, Parts(build_model(config, vocab_size, vocab_size), task)
         )
     with (
-        training_lock(directory.root),
+        training_lock(directory.root) as require_lock,
         CheckpointStore(
             directory.root, keep_params=config.checkpoints.keep_params
         ) as store,
@@ -123,7 +123,7 @@ def train(
             return "finished"
         if writers is None:
             writers = default_writers(directory)
-        reason = _train(config, directory, store, writers)
+        reason = _train(config, directory, store, writers, require_lock)
     return reason
 
 
@@ -141,6 +141,7 @@ def _train(
     directory: RunDirectory,
     store: CheckpointStore,
     writers: Sequence[MetricWriter],
+    require_lock: Callable[[], None],
 ) -> loop.StopReason:
     """Assemble everything that a training run needs, and run it."""
     corpus = prepare_corpus(config, directory)
@@ -183,6 +184,10 @@ def _train(
         )
         return put_ahead(batches, mesh)
 
+    def as_saved(state: TrainState) -> TrainState:
+        require_lock()
+        return stacking.unstack(state)
+
     settings = loop_settings(config, task.score_name)
     firsts = corpus.plan.first_of_each_shape(int(start.state.step), settings.num_steps)
     rng = jax.device_put(start.dropout_rng, replicated(mesh))
@@ -206,7 +211,7 @@ def _train(
                     lambda state: evaluate(
                         stacking.unstack_params(state.evaluated_params)
                     ),
-                    as_saved=stacking.unstack,
+                    as_saved=as_saved,
                     waited_seconds=lambda: compiled_step.waited_seconds,
                 ),
                 store=store,

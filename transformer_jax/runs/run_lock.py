@@ -9,7 +9,7 @@ import pathlib
 import platform
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 import jax
@@ -32,7 +32,7 @@ _COPIES = (
 
 
 @contextlib.contextmanager
-def training_lock(root: str | os.PathLike[str]) -> Iterator[None]:
+def training_lock(root: str | os.PathLike[str]) -> Iterator[Callable[[], None]]:
     """Hold the lock of a run while the block trains in it.
 
     The system frees the lock when its process dies, however that happens.
@@ -40,13 +40,18 @@ def training_lock(root: str | os.PathLike[str]) -> Iterator[None]:
     Args:
       root: the run's folder; made if it is missing.
 
+    Yields:
+      A function that raises a `UserError` if the lock is not ours any more: the run
+      was moved or removed, or the lock was, and what is written now would land in
+      another's run.
+
     Raises:
       UserError: if another process trains there, or this one is one of several copies
         that do not know of one another.
     """
     _refuse_copies(os.environ)
     if jax.process_index() != 0:
-        yield
+        yield lambda: None
         return
     path = pathlib.Path(root) / "lock"
     try:
@@ -64,10 +69,11 @@ def training_lock(root: str | os.PathLike[str]) -> Iterator[None]:
             target=_touch_until, args=(is_done, path), name="lock", daemon=True
         ).start()
         try:
-            yield
+            yield lambda: _require_at(file, path)
         finally:
             is_done.set()
-            path.unlink(missing_ok=True)
+            if _is_at(file, path):
+                path.unlink(missing_ok=True)
 
 
 def _open(path: pathlib.Path) -> BinaryIO:
@@ -78,12 +84,28 @@ def _open(path: pathlib.Path) -> BinaryIO:
             _lock(file, path)
             _refuse_other_host(file, path)
             # Its last holder may have removed it after it was opened here.
-            if path.exists() and path.stat().st_ino == os.fstat(file.fileno()).st_ino:
+            if _is_at(file, path):
                 return file
         except BaseException:
             file.close()
             raise
         file.close()
+
+
+def _is_at(file: BinaryIO, path: pathlib.Path) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
+
+
+def _require_at(file: BinaryIO, path: pathlib.Path) -> None:
+    if not _is_at(file, path):
+        raise UserError(
+            f"{path.parent} was moved or removed while it was trained in, or its lock "
+            "was taken away, so nothing more is saved there. What was saved before "
+            "stays. Start again with the --workdir where the run is now."
+        )
 
 
 def _lock(file: BinaryIO, path: pathlib.Path) -> None:
