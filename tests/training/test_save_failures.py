@@ -1,3 +1,4 @@
+import asyncio
 import gc
 import sys
 import threading
@@ -39,3 +40,12 @@ def test_writes_that_are_forgotten_are_waited_for_however_they_end(monkeypatch):
     assert is_looking.is_set()
     assert first.done() and second.done()
     ending.join()
+
+
+def test_a_write_that_fails_after_the_first_says_nothing_of_its_own(caplog):
+    save_failures.quiet_background()
+    loop = asyncio.new_event_loop()
+    loop.create_future().set_exception(ValueError("File too large"))
+    gc.collect()
+    loop.close()
+    assert caplog.text == ""

@@ -64,6 +64,7 @@ def quiet_background() -> None:
     failed find nobody to report to, at any later time.
     """
     logging.getLogger("absl").addFilter(_is_no_save_traceback)
+    logging.getLogger("asyncio").addFilter(_is_no_lost_failure)
     shown_before = sys.unraisablehook
 
     def show(unraisable: "sys.UnraisableHookArgs") -> None:
@@ -75,3 +76,7 @@ def quiet_background() -> None:
 
 def _is_no_save_traceback(record: logging.LogRecord) -> bool:
     return not (record.exc_info and "orbax" in record.pathname)
+
+
+def _is_no_lost_failure(record: logging.LogRecord) -> bool:
+    return "exception was never retrieved" not in record.getMessage()
