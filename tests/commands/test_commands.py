@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from tests.tiny_run import tiny_config, write_text
+from transformer_jax.commands import evaluate
 from transformer_jax.runs import experiment
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -318,3 +319,10 @@ def test_a_config_that_cannot_be_used_ends_with_a_message(tmp_path, changes, wor
 )
 def test_wrong_usage_exits_with_2(arguments):
     assert "usage" in _error(_run(*arguments), code=2).lower()
+
+
+def test_fewer_examples_than_none_are_a_mistake_of_usage(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["evaluate.py", "--workdir=run", "--examples=-3"])
+    with pytest.raises(SystemExit, match="2"):
+        evaluate.main()
+    assert "--examples=-3: expected at least 0" in capsys.readouterr().err

@@ -247,6 +247,8 @@ def _find_mistake(options: argparse.Namespace, given: set[str]) -> str | None:
     )
     if sum(text in ("-", STANDARD_INPUT) for text in texts) > 1:
         return "standard input can be read once, so that only one text can come from it"
+    if options.examples < 0:
+        return f"--examples={options.examples}: expected at least 0"
     if options.comet is not None and len(options.reference or ()) > 1:
         return "--comet reads one --reference"
     if options.workdir is None:
