@@ -204,6 +204,17 @@ def test_a_run_without_scores_has_conditions_that_are_unknown(tmp_path):
     assert _rows(reproduce.make_report([directory.root]))["run: beam"]["is_met"] is None
 
 
+def test_a_readme_that_is_no_card_stays_and_a_card_is_written_anew(run):
+    path = run / "README.md"
+    path.write_text("# My notes\n")
+    with pytest.raises(UserError, match="README.md is no card .* stays as it is"):
+        card.write_card(run)
+    assert path.read_text() == "# My notes\n"
+    path.unlink()
+    for _ in range(2):
+        card.write_card(run)
+
+
 def test_the_card_holds_config_scores_and_sizes(run):
     path = card.write_card(run)
     text = (run / "README.md").read_text()

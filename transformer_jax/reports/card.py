@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from transformer_jax.config.tree import fields_of, leaves
+from transformer_jax.errors import UserError
 from transformer_jax.files import write_atomically
 from transformer_jax.reports import row_models
 from transformer_jax.reports.render import Report, render
@@ -22,10 +23,23 @@ RUN is the folder of this file. It needs nothing else.
 """
 
 
+# The head of its first table, by which a card is known.
+_MARK = "| fact | value |"
+
+
 def write_card(workdir: str | os.PathLike[str]) -> str:
-    """Write the card of a run into it, and return the path."""
+    """Write the card of a run into it, and return the path.
+
+    Raises:
+      UserError: if there is a README.md that somebody else wrote.
+    """
     run = read_run(workdir)
     path = run.directory.root / "README.md"
+    if path.is_file() and _MARK not in path.read_text("utf-8", errors="replace"):
+        raise UserError(
+            f"{path} is no card that this program wrote, and stays as it is. Move it "
+            "away or give it another name to have a card written there."
+        )
     with write_atomically(path) as file:
         file.write(make_card(run).encode())
     return str(path)
