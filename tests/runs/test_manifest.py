@@ -138,7 +138,13 @@ def test_a_check_names_damaged_and_unfinished_checkpoints(run):
     (run / "checkpoints/2/checksums.json").unlink()
     path = next(path for path in (run / "parameters/2/d").iterdir() if path.is_file())
     path.write_bytes(b"")
-    assert _damaged(run) == ["checkpoints/2", "parameters/2"]
+    assert _damaged(run) == ["checkpoints/2", "parameters/2", "checkpoints"]
+
+
+@pytest.mark.parametrize("name", ["checkpoints", "parameters"])
+def test_a_check_names_what_holds_no_step(run, name):
+    shutil.rmtree(run / name)
+    assert _damaged(run) == [name]
 
 
 def test_what_is_no_run_is_neither_checked_nor_accepted(tmp_path):

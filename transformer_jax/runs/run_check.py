@@ -48,6 +48,12 @@ def _findings(directory: RunDirectory) -> Iterator[tuple[pathlib.Path, str | Non
     with CheckpointStore(directory.root) as store:
         for folder in store.folders():
             yield folder, step_folders.find_damage(folder)
+        for name, steps in (
+            ("checkpoints", store.steps()),
+            ("parameters", store.params_steps()),
+        ):
+            if not steps:
+                yield directory.root / name, "holds no finished step"
 
 
 def accept_run(workdir: str | os.PathLike[str]) -> None:

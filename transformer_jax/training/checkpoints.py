@@ -288,7 +288,9 @@ class CheckpointStore:
         if len(steps) > 1 or self.steps():
             raise UserError(
                 f"None of the {len(steps)} checkpoints in {self._states} is whole. "
-                "Copy them back from elsewhere, or start over in another --workdir."
+                "Copy them back; or, in another --workdir, train on from the weights "
+                "that are left, by "
+                f"--config.training.init_from={self._states.parent}, or start over."
             )
         self.check_states()
         return None
