@@ -58,6 +58,7 @@ def last_line(monkeypatch, tmp_path, capsys):
         (signal.SIGTERM, 130, "To go on: ", ""),
         (signal.SIGHUP, 130, "To go on: ", ""),
         (UserError("The disk is full."), 1, "To go on: ", ""),
+        (NotADirectoryError(20, "Not a directory", "events"), 1, "To go on: ", ""),
     ],
 )
 def test_the_last_line_is_the_command_that_goes_on(

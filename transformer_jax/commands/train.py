@@ -37,10 +37,14 @@ def main() -> None:
         directory = RunDirectory(_WORKDIR.value)
         try:
             reason = experiment.train(config, directory.root)
-        except (UserError, KeyboardInterrupt) as error:
-            if not _is_run_of(directory, config):
+        except (UserError, KeyboardInterrupt, OSError) as error:
+            if isinstance(error, BrokenPipeError) or not _is_run_of(directory, config):
                 raise
             hint = f"To go on: {_same_command()}"
+            if isinstance(error, OSError):
+                place = error.filename or "no file named"
+                fault = f"{error.strerror or error}: {place}"
+                raise UserError(f"{fault}\n{hint}") from error
             raise type(error)("\n".join([*error.args, hint])) from error
         if reason == "finished":
             more = f"--config.training.num_steps={2 * config.training.num_steps}"
