@@ -9,14 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.tiny_run import tiny_config, write_text
+from tests.tiny_run import train_one_step
 from transformer_jax.config.versions import read_fields
 from transformer_jax.data.line_index import LineIndex
 from transformer_jax.data.lines import read_lines
 from transformer_jax.data.token_cache import TokenCache
 from transformer_jax.data.tokenizer import Tokenizer
 from transformer_jax.errors import UserError
-from transformer_jax.runs import experiment
 from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.runs.hardware_record import read_hardware
 from transformer_jax.runs.repetition_record import read_repetitions
@@ -33,10 +32,7 @@ FUZZED = settings(
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    folder = tmp_path_factory.mktemp("fuzzed")
-    config = tiny_config(write_text(folder / "text"), num_steps=1)
-    experiment.train(config, folder / "run")
-    return folder / "run"
+    return train_one_step(tmp_path_factory.mktemp("fuzzed"))
 
 
 @st.composite

@@ -6,6 +6,7 @@ import ml_collections
 
 from transformer_jax.config import default
 from transformer_jax.data.sources.grammar import GrammarPairs
+from transformer_jax.runs import experiment
 
 SPLITS = {"train": 60, "validation": 8, "test": 7}
 
@@ -47,3 +48,10 @@ def tiny_config(text: pathlib.Path, num_steps: int = 4) -> ml_collections.Config
     config.sharding.data = 1
     config.decoding.update(beam_size=2, max_extra_length=3, tokens_per_batch=512)
     return config
+
+
+def train_one_step(directory: pathlib.Path, text: str = "text") -> pathlib.Path:
+    """Train for one step on text in a folder of that name; return the run beside it."""
+    config = tiny_config(write_text(directory / text), num_steps=1)
+    experiment.train(config, directory / "run")
+    return directory / "run"

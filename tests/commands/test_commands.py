@@ -9,9 +9,8 @@ import sys
 
 import pytest
 
-from tests.tiny_run import tiny_config, write_text
+from tests.tiny_run import train_one_step
 from transformer_jax.commands import evaluate
-from transformer_jax.runs import experiment
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 _FILES = ("--hypothesis=h", "--reference=r", "--target_language=de")
@@ -19,10 +18,7 @@ _FILES = ("--hypothesis=h", "--reference=r", "--target_language=de")
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    directory = tmp_path_factory.mktemp("commands")
-    text = write_text(directory / "Übung")
-    experiment.train(tiny_config(text, num_steps=1), directory / "run")
-    return directory / "run"
+    return train_one_step(tmp_path_factory.mktemp("commands"), "Übung")
 
 
 def _run(

@@ -11,22 +11,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.tiny_run import tiny_config, write_text
+from tests.tiny_run import train_one_step
 from transformer_jax.commands import translate
 from transformer_jax.data.arriving_lines import ArrivingLines
 from transformer_jax.decoding.translations import Candidate, Translation
 from transformer_jax.errors import UserError
-from transformer_jax.runs import experiment
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    directory = tmp_path_factory.mktemp("translate")
-    text = write_text(directory / "text")
-    experiment.train(tiny_config(text, num_steps=1), directory / "run")
-    return directory / "run"
+    return train_one_step(tmp_path_factory.mktemp("translate"))
 
 
 @contextlib.contextmanager

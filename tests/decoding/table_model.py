@@ -1,11 +1,14 @@
 """A tiny recurrent "model" for searches, and exhaustive search over it in numpy."""
 
 import itertools
+from typing import Any
 
 import flax.struct
 import jax
 import jax.numpy as jnp
 import numpy as np
+
+from transformer_jax.decoding.hypotheses import SearchSettings
 
 PAD, BOS, EOS = 0, 1, 2
 VOCAB_SIZE, WIDTH = 6, 8  # three words, and two rows of padding
@@ -78,3 +81,10 @@ def exhaustive_search(model, sentence, max_length, alpha, kind, min_length=0):
             log_prob = model.log_prob(sentence, tokens)
             found.append((log_prob / penalty(length, alpha, kind), log_prob, tokens))
     return sorted(found, reverse=True)
+
+
+def settings(**fields: Any) -> SearchSettings:
+    """Return the paper's search, with changes."""
+    ids = {"eos_id": EOS, "bos_id": BOS, "pad_id": PAD, "vocab_size": VOCAB_SIZE}
+    paper = {"beam_size": 4, "alpha": 0.6, "length_penalty": "gnmt"}
+    return SearchSettings(**ids | paper | {"num_best": 1, "block_size": 8} | fields)

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 import pytest
 
-from tests.tiny_run import tiny_config, write_text
+from tests.tiny_run import tiny_config
 from transformer_jax.errors import UserError
 from transformer_jax.reports import reproduce, table3
 from transformer_jax.reports.card import make_card
@@ -54,11 +54,6 @@ FILES = [
     "parameters/4",
     "parameters",
 ]
-
-
-@pytest.fixture(scope="module")
-def text(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    return write_text(tmp_path_factory.mktemp("text"))
 
 
 @pytest.fixture(scope="module")

@@ -4,13 +4,8 @@ import jax
 import numpy as np
 import pytest
 
-from tests.tiny_run import tiny_config, write_text
+from tests.tiny_run import tiny_config
 from transformer_jax.runs import experiment
-
-
-@pytest.fixture(scope="module")
-def text(tmp_path_factory):
-    return write_text(tmp_path_factory.mktemp("text"))
 
 
 def _train(text, workdir, *spans):

@@ -6,18 +6,13 @@ import shutil
 
 import pytest
 
-from tests.tiny_run import tiny_config, write_text
+from tests.tiny_run import tiny_config
 from transformer_jax.errors import UserError
 from transformer_jax.runs import experiment
 from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.runs.manifest import Manifest
 from transformer_jax.runs.run_check import accept_run, check_run
 from transformer_jax.runs.trained_run import load_run
-
-
-@pytest.fixture(scope="module")
-def text(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    return write_text(tmp_path_factory.mktemp("text"))
 
 
 @pytest.fixture(scope="module")

@@ -2,13 +2,12 @@
 
 import functools
 import json
-import pathlib
 
 import jax
 import numpy as np
 import pytest
 
-from tests.tiny_run import tiny_config, write_text
+from tests.tiny_run import tiny_config
 from transformer_jax.data.pipeline import evaluation_batches
 from transformer_jax.errors import UserError
 from transformer_jax.models.dropout import dropout_bits
@@ -20,11 +19,6 @@ from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.runs.trained_run import load_run
 from transformer_jax.sharding.mesh import make_mesh, shard_batch
 from transformer_jax.training.step import eval_step, gradients
-
-
-@pytest.fixture(scope="module")
-def text(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    return write_text(tmp_path_factory.mktemp("text"))
 
 
 def _config(text, **training):
