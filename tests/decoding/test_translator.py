@@ -7,7 +7,8 @@ import pytest
 from transformer_jax.decoding import search
 from transformer_jax.decoding import translator as translate_module
 from transformer_jax.decoding.beam_search import beam_search
-from transformer_jax.decoding.translator import Translator, TranslatorSettings
+from transformer_jax.decoding.translator import Translator
+from transformer_jax.decoding.translator_settings import TranslatorSettings
 from transformer_jax.errors import UserError
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.parameters import init_params

@@ -9,7 +9,7 @@ import pytest
 
 from tests.tiny_run import tiny_config, write_text
 from transformer_jax.config import default
-from transformer_jax.decoding.translator import TranslatorSettings
+from transformer_jax.decoding.translator_settings import TranslatorSettings
 from transformer_jax.errors import UserError
 from transformer_jax.runs import experiment, run_evaluation
 from transformer_jax.runs.directory import RunDirectory

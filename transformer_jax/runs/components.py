@@ -14,8 +14,8 @@ import optax
 
 from transformer_jax.config.sections import DecodingSection
 from transformer_jax.data.tokenizer import Tokenizer
-from transformer_jax.decoding.translator import (
-    Translator,
+from transformer_jax.decoding.translator import Translator
+from transformer_jax.decoding.translator_settings import (
     TranslatorSettings,
     check_beam,
 )

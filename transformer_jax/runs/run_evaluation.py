@@ -11,7 +11,8 @@ import ml_collections
 from tqdm import tqdm
 
 from transformer_jax.data.lines import read_lines
-from transformer_jax.decoding.translator import Translator, TranslatorSettings
+from transformer_jax.decoding.translator import Translator
+from transformer_jax.decoding.translator_settings import TranslatorSettings
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation.comet import CometMetric
 from transformer_jax.evaluation.languages import (

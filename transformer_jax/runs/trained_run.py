@@ -17,7 +17,8 @@ from transformer_jax.runs.components import Parts, build_parts, build_translator
 from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.runs.joint_tokenizer import open_tokenizer
 from transformer_jax.training.averaging import average_last, average_range
-from transformer_jax.training.checkpoints import CheckpointStore, Which
+from transformer_jax.training.checkpoints import CheckpointStore
+from transformer_jax.training.params_choice import Which
 
 # Parameters, and the steps that they are, or are the mean, of.
 _Params = tuple[Any, tuple[int, ...]]

@@ -10,7 +10,7 @@ from jax.sharding import NamedSharding
 from transformer_jax.data.batch_plan import PlannedBatch
 from transformer_jax.data.token_cache import TokenCache
 from transformer_jax.data.tokenizer import SpecialIds, Tokenizer
-from transformer_jax.decoding.translator import TranslatorSettings
+from transformer_jax.decoding.translator_settings import TranslatorSettings
 from transformer_jax.training.step import LossFn
 
 # Parameters → numbers, on the validation split.

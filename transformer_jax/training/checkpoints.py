@@ -18,7 +18,7 @@ import os
 import pathlib
 import threading
 from collections.abc import Mapping
-from typing import Any, Literal, TypeGuard
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -26,7 +26,8 @@ import numpy as np
 import orbax.checkpoint as ocp
 
 from transformer_jax.errors import UserError
-from transformer_jax.training import step_folders
+from transformer_jax.training import params_choice, step_folders
+from transformer_jax.training.params_choice import Which
 from transformer_jax.training.save_failures import (
     explain,
     quiet_background,
@@ -41,8 +42,6 @@ from transformer_jax.training.state import TrainState
 from transformer_jax.training.step_folders import read_note
 
 _LOGGER = logging.getLogger(__name__)
-
-Which = int | Literal["best", "last"]
 
 
 class CheckpointStore:
@@ -114,7 +113,7 @@ class CheckpointStore:
         """
         note = {
             "step": step,
-            "score": score if is_score(score) else None,
+            "score": score if params_choice.is_score(score) else None,
             "rng": str(jax.random.key_impl(rng)),
             "metadata": dict(metadata),
         }
@@ -200,18 +199,11 @@ class CheckpointStore:
 
     def scores(self) -> dict[int, float]:
         """Return the validation score of each step that has kept parameters."""
-        scores = {}
-        for step in self.params_steps():
-            # A note that cannot be read belongs to a damaged step, and that is no best.
-            if self._visible_damage(step) is None:
-                score = read_note(self._params / str(step))["score"]
-                if is_score(score):
-                    scores[step] = score
-        return scores
+        return params_choice.scores(self._params)
 
     def best_step(self) -> int | None:
         """Return the step of the highest score, the earliest of equals, if any."""
-        return _highest(self.scores())
+        return params_choice.highest(self.scores())
 
     def is_finished(self, num_steps: int) -> bool:
         """Say whether the newest state and its parameters are whole, and of the end."""
@@ -230,20 +222,10 @@ class CheckpointStore:
         # The newest state was saved with its parameters.
         steps = {*step_folders.all_steps(self._params), *self.steps()[-1:]}
         for step in sorted(steps):
-            if first <= step <= last and (damage := self._visible_damage(step)):
-                step_folders.warn_of_damage(self._params / str(step), damage)
-
-    def _visible_damage(self, step: int) -> str | None:
-        folder = self._params / str(step)
-        if not folder.is_dir():
-            return "it is missing"
-        if not step_folders.is_finished(folder):
-            return step_folders.UNFINISHED
-        try:
-            read_note(folder)["score"]
-        except (OSError, ValueError, LookupError, TypeError):
-            return f"its {step_folders.NOTE} cannot be read"
-        return None
+            folder = self._params / str(step)
+            damage = params_choice.visible_damage(folder)
+            if damage and first <= step <= last:
+                step_folders.warn_of_damage(folder, damage)
 
     def check_states(self) -> None:
         """Refuse weights that a run without any state to go on from would write over.
@@ -253,15 +235,19 @@ class CheckpointStore:
         """
         weights = self.params_steps()
         if weights and not self.steps():
-            run = self._states.parent
             raise UserError(
                 f"{self._states} holds no whole state to go on from, and "
                 f"{self._params} holds the weights of step "
                 f"{', '.join(map(str, weights))}, which a run that starts anew would "
-                "write over. Copy the states back; or train on from these weights in "
-                f"another --workdir, by --config.training.init_from={run}; or start "
-                "over in another --workdir."
+                f"write over. {self._without_states()}"
             )
+
+    def _without_states(self) -> str:
+        return (
+            "Copy the states back; or, in another --workdir, train on from the weights "
+            f"that are left, by --config.training.init_from={self._states.parent}, or "
+            "start over."
+        )
 
     def restore(
         self, abstract_state: TrainState
@@ -288,9 +274,7 @@ class CheckpointStore:
         if len(steps) > 1 or self.steps():
             raise UserError(
                 f"None of the {len(steps)} checkpoints in {self._states} is whole. "
-                "Copy them back; or, in another --workdir, train on from the weights "
-                "that are left, by "
-                f"--config.training.init_from={self._states.parent}, or start over."
+                + self._without_states()
             )
         self.check_states()
         return None
@@ -305,35 +289,7 @@ class CheckpointStore:
         Raises:
           UserError: if there is no such step.
         """
-        steps = self.params_steps()
-        if not steps:
-            self.warn_of_damage()
-            raise UserError(
-                f"There is no whole checkpoint in {self._params}. Train the run first, "
-                "or name the folder of another run."
-            )
-        held = f"{self._params} holds the steps {', '.join(map(str, steps))}"
-        if which == "last":
-            self.warn_of_damage(steps[-1])
-            whole = step_folders.newest_whole(self._params, steps)
-            if whole is None:
-                raise UserError(f"{held}, but none of them is whole.")
-            return whole
-        if which == "best":
-            self.warn_of_damage()
-            best = self.best_step()
-            if best is None:
-                raise UserError(
-                    f"{held}, but none of them has a validation score, so none is the "
-                    'best. Use "last" or one of these steps.'
-                )
-            return best
-        if which not in steps:
-            # One that was begun is there, and what is wrong with it is said later.
-            if which in step_folders.all_steps(self._params):
-                return int(which)
-            raise UserError(f"{held}, but not {which}. Use one of these.")
-        return int(which)
+        return params_choice.resolve(self._params, which, self.warn_of_damage)
 
     def restore_params(self, which: Which, abstract_params: Any) -> Any:
         """Read the parameters of one step.
@@ -421,25 +377,12 @@ class CheckpointStore:
         states = [step for step in self.steps() if step <= newest]
         params = [step for step in self.params_steps() if step <= newest]
         kept_states = {*states[-self._keep_states :]}
-        kept_params = {*params[-self._keep_params :], _highest(scores)}
+        kept_params = {*params[-self._keep_params :], params_choice.highest(scores)}
         for parent, kept in ((self._states, kept_states), (self._params, kept_params)):
             for path, step in step_folders.saves_in(parent).items():
                 if step <= newest and not (path.name.isdigit() and step in kept):
                     is_params = path == self._params / str(step)
-                    if is_params and (damage := self._visible_damage(step)):
+                    if is_params and (damage := params_choice.visible_damage(path)):
                         # It may have been the best: nobody can tell any more.
                         _LOGGER.warning("Removing %s, an old step: %s.", path, damage)
                     step_folders.remove(path)
-
-
-def is_score(score: float | None) -> TypeGuard[float]:
-    """Say whether a number can be the best score.
-
-    A score of 0 cannot: nothing has been learnt yet, and a best among zeros would be an
-    accident.
-    """
-    return score is not None and math.isfinite(score) and score != 0
-
-
-def _highest(scores: Mapping[int, float]) -> int | None:
-    return max(scores, key=lambda step: (scores[step], -step), default=None)

@@ -12,9 +12,10 @@ import jax
 
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation.means import MetricSums
-from transformer_jax.training.checkpoints import CheckpointStore, is_score
+from transformer_jax.training.checkpoints import CheckpointStore
 from transformer_jax.training.metrics import MetricWindow, report_means
 from transformer_jax.training.optimizer import Schedule
+from transformer_jax.training.params_choice import is_score
 from transformer_jax.training.state import TrainState
 from transformer_jax.training.writers import MetricWriter, MetricWriters
 
