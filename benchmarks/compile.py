@@ -100,7 +100,7 @@ def measure(target: str, sizes: Sizes, is_stacked: bool) -> dict[str, Any]:
             f"--target {target}: {str(error).splitlines()[0]}. Expected {H100} or a "
             "TPU topology such as v5e:2x4."
         ) from error
-    except (RuntimeError, NotImplementedError):  # As JAX says that a wheel is missing.
+    except RuntimeError:  # JAX's, where the wheel for this target is not installed.
         needed = "jax-cuda12-plugin and -pjrt" if target == H100 else "libtpu"
         return {"target": name, "problem": f"needs {needed} of JAX's version"}
     # "auto" looks for the devices that are here.

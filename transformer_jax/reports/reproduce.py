@@ -12,7 +12,7 @@ from transformer_jax.fields import declared
 from transformer_jax.reports import paper_numbers
 from transformer_jax.reports.render import Report
 from transformer_jax.reports.run_summary import RunSummary, read_run
-from transformer_jax.runs.averages import find_doubts
+from transformer_jax.runs.averages import find_doubts, is_comparable
 
 # 3003 lines; the filtered version has 2737, and other scores.
 _TEST_SET = "newstest2014 (full)"
@@ -157,13 +157,13 @@ def _decoding_conditions(
 def _averaged(run: RunSummary, test: Mapping[str, Any]) -> int | str:
     """Return how many checkpoints a test was of, and what speaks against their mean."""
     steps = test["produced_by"]["checkpoint_steps"]
+    validation_beam_size = run.config["evaluation"]["beam_size"]
     scores = [
         evaluation["sacrebleu"]
         for evaluation in run.evaluations.values()
         if evaluation["produced_by"].get("split") == "validation"
         and evaluation["produced_by"]["checkpoint_steps"] == steps
-        and evaluation["produced_by"]["beam_size"]
-        >= run.config["evaluation"]["beam_size"]
+        and is_comparable(evaluation["produced_by"]["beam_size"], validation_beam_size)
         and evaluation["sacrebleu_signature"] == test["sacrebleu_signature"]
     ]
     doubts = find_doubts(

@@ -4,6 +4,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 
+def is_comparable(beam_size: int, validation_beam_size: int) -> bool:
+    """Whether a mean's score can be held against those of single checkpoints.
+
+    Those were validated with `validation_beam_size`; a narrower search scores lower by
+    itself.
+    """
+    return beam_size >= validation_beam_size
+
+
 def find_doubts(
     steps: Sequence[int],
     warmup_steps: int,

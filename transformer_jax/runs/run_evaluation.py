@@ -28,7 +28,7 @@ from transformer_jax.evaluation.scored_text import ScoredText, name_test_set
 from transformer_jax.evaluation.scores import Scores, score
 from transformer_jax.files import as_path, read_checked_json
 from transformer_jax.grammar.phenomena import PHENOMENA, phenomenon_examples
-from transformer_jax.runs.averages import find_doubts
+from transformer_jax.runs.averages import find_doubts, is_comparable
 from transformer_jax.runs.corpus import tokens_directory
 from transformer_jax.runs.repetition_record import (
     describe,
@@ -178,8 +178,8 @@ def note_mean(
         return []
     if score is None:
         score = _kept_score(run, settings)
-    if settings.beam_size < run.config.evaluation.beam_size:
-        score = None  # Lower for its search as well.
+    if not is_comparable(settings.beam_size, run.config.evaluation.beam_size):
+        score = None
     doubts = find_doubts(
         run.steps,
         run.config.optimizer.warmup_steps,
