@@ -24,11 +24,11 @@ $(INSTALLED): setup.cfg pyproject.toml
 quickstart: $(INSTALLED)  ## Train on the built-in corpus, translate, score and draw.
 	$(BIN)/python train.py --config configs/grammar_tiny.py --workdir $(QUICKSTART)
 	$(BIN)/python evaluate.py --workdir $(QUICKSTART) --phenomena --examples 5
-	$(BIN)/python -m transformer_jax.visualization attention --workdir $(QUICKSTART) \
+	$(BIN)/python -m transformer_jax plot attention --workdir $(QUICKSTART) \
 	  --kind encoder \
 	  --source "The animal didn't cross the street because it was too tired." \
 	  --output $(QUICKSTART)/attention.png
-	$(BIN)/python -m transformer_jax.visualization curves --workdir $(QUICKSTART) \
+	$(BIN)/python -m transformer_jax plot curves --workdir $(QUICKSTART) \
 	  --output $(QUICKSTART)/curves.png
 
 test: $(INSTALLED)  ## Run the test suite, without the slow ones.
@@ -40,8 +40,8 @@ test-slow: $(INSTALLED)  ## Run the tests that take longer.
 docs: $(INSTALLED)  ## Write the reports on the paper's tables and on speed into docs/ again.
 	mkdir -p docs
 	for name in table2 table3 cost accelerators fields; do \
-	  $(BIN)/python -m transformer_jax.reports $$name > docs/$$name.md || exit 1; done
-	$(BIN)/python -m transformer_jax.reports table1 --plot docs/table1.svg > docs/table1.md
+	  $(BIN)/python -m transformer_jax report $$name > docs/$$name.md || exit 1; done
+	$(BIN)/python -m transformer_jax report table1 --plot docs/table1.svg > docs/table1.md
 	$(BIN)/python -m benchmarks.report > docs/performance.md
 
 lint: $(INSTALLED)  ## Check style and types.

@@ -2,7 +2,7 @@
 
 python -m benchmarks.one_line [--model tiny|base] [--output FILE]
 
-Ours is `python -m transformer_jax.translate` on a run of one step, so that no sentence
+Ours is `python -m transformer_jax translate` on a run of one step, so that no sentence
 ends before its limit; its compiled programs are kept from an uncounted first time,
 which the row "ours, first time" shows. The peer is a process that imports CTranslate2,
 loads a model of equal sizes and the same tokenizer, and translates the line to the same
@@ -41,7 +41,7 @@ def main() -> None:
         if not (run / "config.json").is_file():
             _make_run(options.model, run)
         shutil.rmtree(cache, ignore_errors=True)  # The first time is to compile.
-        ours = [sys.executable, "-m", "transformer_jax.translate", "--beam_size=4"]
+        ours = [sys.executable, "-m", "transformer_jax", "translate", "--beam_size=4"]
         ours += ["--workdir", str(run)]
         environment = {"JAX_COMPILATION_CACHE_DIR": str(cache)}
         results = [Result("ours"), Result("CTranslate2 float32")]

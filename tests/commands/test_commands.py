@@ -55,7 +55,7 @@ def test_translate_writes_one_line_for_each_line_whatever_it_holds(run):
         b"no end of line",
     ]
     result = _run(
-        "-m", "transformer_jax.translate", "--workdir", run, stdin=b"\n".join(lines)
+        "-m", "transformer_jax", "translate", "--workdir", run, stdin=b"\n".join(lines)
     )
     assert result.returncode == 0, result.stderr
     assert result.stdout.count(b"\n") == len(lines)
@@ -154,7 +154,7 @@ def test_attention_is_drawn_of_the_given_target_or_the_models_own(
 ):
     picture = tmp_path / "attention.png"
     sentence = ("--source", "The dog sleeps.", *target)
-    command = ("-m", "transformer_jax.visualization", "attention", "--workdir", run)
+    command = ("-m", "transformer_jax", "plot", "attention", "--workdir", run)
     result = _run(*command, *sentence, "--kind", "encoder", "--output", picture)
     assert result.returncode == 0, result.stderr
     assert picture.read_bytes().startswith(b"\x89PNG")
@@ -164,7 +164,7 @@ def test_attention_is_drawn_of_the_given_target_or_the_models_own(
 def test_a_head_that_does_not_exist_ends_with_one(run, tmp_path):
     sentence = ("--source", "a", "--target", "b", "--head", 4)
     output = ("--output", tmp_path / "attention.png")
-    command = ("-m", "transformer_jax.visualization", "attention", "--workdir", run)
+    command = ("-m", "transformer_jax", "plot", "attention", "--workdir", run)
     assert "There is no head 4" in _error(_run(*command, *sentence, *output))
 
 
@@ -180,7 +180,7 @@ def test_other_text_is_scored_with_an_average_and_examples_are_shown(run, tmp_pa
 
 
 def test_the_best_candidates_are_numbered_and_scored(run):
-    command = ("-m", "transformer_jax.translate", "--workdir", run, "--num-best", 2)
+    command = ("-m", "transformer_jax", "translate", "--workdir", run, "--num-best", 2)
     result = _run(*command, stdin=b"The dog sleeps.\nA cat.\n")
     assert result.returncode == 0, result.stderr
     rows = [line.split(" ||| ") for line in result.stdout.decode().splitlines()]
@@ -291,6 +291,7 @@ def test_a_config_that_cannot_be_used_ends_with_a_message(tmp_path, changes, wor
         ],
         ["train.py", "--config=configs/own_text.py", "--config.seed=one"],
         ["evaluate.py"],
+        ["-m", "transformer_jax", "score"],
         ["evaluate.py", "--hypothesis", "h"],
         ["evaluate.py", "--workdir", "x", "--baseline", "b"],
         ["evaluate.py", "--workdir", "x", "--target_language", "de"],
@@ -303,18 +304,18 @@ def test_a_config_that_cannot_be_used_ends_with_a_message(tmp_path, changes, wor
         ["evaluate.py", *_FILES, "--hypothesis", "other"],
         ["evaluate.py", *_FILES, "--output_directory", "o"],
         ["evaluate.py", *_FILES, "--tokenizer", "words"],
-        ["-m", "transformer_jax.translate", "--workdir", "a", "--workdir", "b"],
+        ["-m", "transformer_jax", "translate", "--workdir", "a", "--workdir", "b"],
         ["train.py", "--config=configs/own_text.py", "--workdir=a", "--workdir=b"],
-        ["-m", "transformer_jax.translate"],
-        ["-m", "transformer_jax.prepare_data"],
+        ["-m", "transformer_jax", "translate"],
+        ["-m", "transformer_jax", "prepare"],
         ["-m", "transformer_jax"],
         ["-m", "transformer_jax", "trian"],
         ["-m", "transformer_jax", "train"],
         ["-m", "transformer_jax", "evaluate"],
     ],
 )
-def test_wrong_usage_exits_with_2(arguments):
-    assert "usage" in _error(_run(*arguments), code=2).lower()
+def test_wrong_usage_exits_with_2_and_says_where_to_look(arguments):
+    assert "--help" in _error(_run(*arguments), code=2)
 
 
 def test_fewer_examples_than_none_are_a_mistake_of_usage(monkeypatch, capsys):

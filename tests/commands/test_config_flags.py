@@ -4,10 +4,9 @@ import pathlib
 import sys
 
 import pytest
-from absl import flags
 
-from transformer_jax.commands import train  # noqa: F401 (defines --workdir)
 from transformer_jax.commands.config_flags import parse_config
+from transformer_jax.commands.parser import CommandParser
 from transformer_jax.config import default
 from transformer_jax.errors import UserError
 from transformer_jax.runs.directory import RunDirectory
@@ -28,14 +27,14 @@ def parse(monkeypatch, tmp_path):
     def parse_line(*arguments: str):
         monkeypatch.setattr(sys, "argv", ["train.py", *arguments, "--workdir=run"])
         monkeypatch.chdir(tmp_path)
+        parser = CommandParser(takes_fields=True)
+        parser.add_argument("--workdir")
         try:
-            return parse_config("train.py", "usage")
+            config, options = parse_config(parser)
         finally:
-            for name in list(flags.FLAGS):
-                if name.startswith("config."):
-                    delattr(flags.FLAGS, name)
-            flags.FLAGS.unparse_flags()
             sys.modules.pop("config_config", None)  # The file, as it is loaded.
+        assert options.workdir == "run"
+        return config
 
     return parse_line
 

@@ -9,7 +9,7 @@ from transformer_jax.commands import plot
 
 
 def _run(monkeypatch, *arguments):
-    monkeypatch.setattr(sys, "argv", ["visualization", *map(str, arguments)])
+    monkeypatch.setattr(sys, "argv", ["plot", *map(str, arguments)])
     try:
         plot.main()
     except SystemExit as end:

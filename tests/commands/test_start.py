@@ -78,4 +78,4 @@ def test_a_ctrl_c_that_is_ignored_at_the_start_stays_ignored():
     ignoring = ["sh", "-c", 'trap "" INT; exec "$@"', "sh"]
     result = _run(program, before=ignoring)
     assert result.returncode == 2  # No --workdir.
-    assert b"usage" in result.stderr
+    assert b"required: --workdir" in result.stderr

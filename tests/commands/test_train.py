@@ -32,8 +32,8 @@ def last_line(monkeypatch, tmp_path, capsys):
             return outcome
 
         monkeypatch.setattr(train, "use_compilation_cache", lambda: None)
-        monkeypatch.setattr(train, "parse_config", lambda *_: config)
-        monkeypatch.setattr(train, "_WORKDIR", types.SimpleNamespace(value=workdir))
+        options = types.SimpleNamespace(workdir=workdir)
+        monkeypatch.setattr(train, "parse_config", lambda _: (config, options))
         monkeypatch.setattr(train.experiment, "train", ends)
         arguments = ["python", "train.py", *flags, f"--workdir={workdir}"]
         monkeypatch.setattr(sys, "orig_argv", arguments)
@@ -81,4 +81,4 @@ def test_a_flag_that_has_to_change_takes_the_place_of_the_old_one(last_line):
 
 def test_a_command_that_cannot_go_on_is_not_repeated(last_line):
     ends = last_line(UserError("There is no such schedule."), is_claimed=False)
-    assert ends == (1, "train.py: error: There is no such schedule.")
+    assert ends == (1, "train: error: There is no such schedule.")

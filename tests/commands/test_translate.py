@@ -30,7 +30,7 @@ def _started(run: pathlib.Path, *arguments: str, **streams) -> Iterator:
     """Start the command; end it with the test, whatever happens."""
     process = subprocess.Popen(
         [
-            *(sys.executable, "-m", "transformer_jax.translate"),
+            *(sys.executable, "-m", "transformer_jax", "translate"),
             *("--workdir", str(run), *arguments),
         ],
         **{name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")} | streams,

@@ -228,7 +228,7 @@ def test_the_card_holds_config_scores_and_sizes(run):
 
 def test_the_command_prints_json_rows():
     result = subprocess.run(
-        [sys.executable, "-m", "transformer_jax.reports", "cost", "--format", "json"],
+        [sys.executable, "-m", "transformer_jax", "report", "cost", "--format", "json"],
         capture_output=True,
         text=True,
         check=True,
@@ -237,7 +237,7 @@ def test_the_command_prints_json_rows():
 
 
 def test_a_folder_that_is_no_run_is_an_error(tmp_path):
-    command = [sys.executable, "-m", "transformer_jax.reports", "reproduce"]
+    command = [sys.executable, "-m", "transformer_jax", "report", "reproduce"]
     result = subprocess.run(
         [*command, "--workdirs", str(tmp_path)], capture_output=True, text=True
     )

@@ -43,7 +43,7 @@ def test_a_run_trains_on_what_tfds_prepared_without_tensorflow(
 
 def test_the_command_finds_a_prepared_set_and_counts_its_pairs(tmp_path):
     data_set = prepare_wmt14(tmp_path, "de")
-    command = [sys.executable, "-m", "transformer_jax.prepare_data"]
+    command = [sys.executable, "-m", "transformer_jax", "prepare"]
     chosen = ["--config=configs/own_text.py", "--config.data.source=tfds"]
     name = "--config.data.tfds.name=wmt14_translate/de-en"
     environment = os.environ | {"TFDS_DATA_DIR": str(tmp_path / "data")}
@@ -71,7 +71,7 @@ def test_the_command_finds_a_prepared_set_and_counts_its_pairs(tmp_path):
 
 def test_the_command_is_for_tfds_alone(tmp_path):
     result = subprocess.run(
-        [sys.executable, "-m", "transformer_jax.prepare_data", "--config"]
+        [sys.executable, "-m", "transformer_jax", "prepare", "--config"]
         + ["configs/own_text.py"],
         capture_output=True,
         text=True,

@@ -1,47 +1,21 @@
-"""Arguments that commands share: which weights, how to search; each given once."""
+"""Arguments that commands share: which weights, how to search."""
 
 import argparse
 import re
-from collections.abc import Sequence
 from typing import Any, get_args
 
+from transformer_jax.data.lines import STANDARD_INPUT
 from transformer_jax.decoding.hypotheses import LengthPenalty
-
-
-class _StoreOnce(argparse.Action):
-    """Store a value, as by default, but only one."""
-
-    _given: str | Sequence[Any] | None = None
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: str | Sequence[Any] | None,
-        option_string: str | None = None,
-    ) -> None:
-        if self._given is not None:
-            parser.error(
-                f"{option_string} is given twice: {self._given} and {values}. Give it "
-                "once"
-            )
-        self._given = values
-        setattr(namespace, self.dest, values)
-
-
-class CommandParser(argparse.ArgumentParser):
-    """A parser to which an option given twice is a mistake: one value would be lost."""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        self.register("action", None, _StoreOnce)
+from transformer_jax.evaluation.languages import TOKENIZERS
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """Add which weights of a run to use, and how to search with them."""
-    weights = parser.add_mutually_exclusive_group()
+    group = parser.add_argument_group("which weights")
+    weights = group.add_mutually_exclusive_group()
     weights.add_argument(
         "--checkpoint",
+        metavar="WHICH",
         help="best (by validation score; the default), last, or a number of steps",
     )
     weights.add_argument(
@@ -49,32 +23,63 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=0,
         metavar="N",
-        help="use the mean of the last N sets of weights instead (Section 6.1)",
+        help="the mean of the last N checkpoints' (Section 6.1)",
     )
     weights.add_argument(
         "--average_steps",
-        "--average-steps",
         type=_step_range,
         metavar="FIRST:LAST[:EVERY]",
-        help="use the mean over these steps; without EVERY, of all that are kept there",
+        help="the mean over these steps; without EVERY, of all that are kept there",
     )
-    parser.add_argument("--beam_size", "--beam-size", type=int)
-    parser.add_argument("--alpha", type=float, help="exponent of the length penalty")
-    parser.add_argument(
-        "--length_penalty", "--length-penalty", choices=get_args(LengthPenalty)
+    search = parser.add_argument_group("search; left out, as the run's config says")
+    search.add_argument("--beam_size", type=int, metavar="N", help="1 is greedy")
+    search.add_argument(
+        "--alpha", type=float, metavar="A", help="exponent of the length penalty"
     )
-    parser.add_argument(
-        "--min_length",
-        "--min-length",
-        type=int,
-        help="pieces that a translation has at least",
+    search.add_argument(
+        "--length_penalty", choices=get_args(LengthPenalty), help="which one"
     )
-    parser.add_argument(
+    search.add_argument(
+        "--min_length", type=int, metavar="N", help="fewest tokens of a translation"
+    )
+    search.add_argument(
         "--tokens_per_batch",
-        "--tokens-per-batch",
         type=int,
-        help="source pieces translated at a time; fewer take less memory",
+        metavar="N",
+        help="source tokens translated at a time; fewer take less memory",
     )
+
+
+def add_score_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add how to score, and how to print that."""
+    parser.add_argument(
+        "--tokenizer",
+        choices=TOKENIZERS,
+        metavar="NAME",
+        help=f"of sacreBLEU's score, if not the language's: {', '.join(TOKENIZERS)}",
+    )
+    parser.add_argument(
+        "--comet", metavar="PATH", help="a COMET model on disk, to score with as well"
+    )
+    parser.add_argument(
+        "--format", choices=["table", "json"], default="table", help="how to print"
+    )
+
+
+def find_mistake_of_text(options: argparse.Namespace, *texts: str | None) -> str | None:
+    """Return what is wrong with the choice of texts, if anything is.
+
+    Args:
+      options: those of scoring, with a source and references.
+      texts: other files that are read.
+    """
+    references = options.reference or []
+    files = (*texts, options.source, *references)
+    if sum(file in ("-", STANDARD_INPUT) for file in files) > 1:
+        return "standard input can be read once, so that only one text can come from it"
+    if options.comet is not None and len(references) > 1:
+        return "--comet reads one --reference"
+    return None
 
 
 def weight_options(options: argparse.Namespace) -> dict[str, Any]:

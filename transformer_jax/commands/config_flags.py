@@ -1,18 +1,18 @@
-"""The flags of commands that take a config: --config, and its fields one by one."""
+"""The options of commands that take a config: --config, and its fields one by one."""
 
+import argparse
 import os
 import pathlib
 import re
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from typing import NoReturn
 
 import ml_collections
-from absl import app, flags
+from absl import flags
 from ml_collections import config_flags
 
-from transformer_jax.commands.messages import EXIT_USAGE
+from transformer_jax.commands.parser import PROGRAM, CommandParser
 from transformer_jax.config.names import nearest_field
 from transformer_jax.config.tree import all_paths
 from transformer_jax.config.versions import RENAMED
@@ -20,7 +20,10 @@ from transformer_jax.errors import UserError
 from transformer_jax.files import as_path
 from transformer_jax.runs.directory import RunDirectory
 
-_ALL_FIELDS = "`python -m transformer_jax report fields` lists them all."
+_ALL_FIELDS = f"`{PROGRAM} report fields` lists them all."
+_FIELDS = f"""Any field of the config can be set beside it, as in
+  --config.training.num_steps=4000 --config.optimizer.warmup_steps=400
+{_ALL_FIELDS} docs/fields.md has the same list."""
 
 # The file in which a run keeps its config.
 _OF_RUN = "config.json"
@@ -69,58 +72,57 @@ class _ConfigParser(flags.ArgumentParser):
         return config
 
 
-_CONFIG = config_flags.DEFINE_config_file(
-    "config",
-    None,
-    "A file of configs/, or RUN/config.json to repeat a run; and --config.FIELD=VALUE "
-    "for single fields.",
-)
-flags.FLAGS["config"].parser = _ConfigParser(flags.FLAGS["config"].parser)
-
-
-def parse_config(program: str, usage: str) -> ml_collections.ConfigDict:
+def parse_config(
+    parser: CommandParser,
+) -> tuple[ml_collections.ConfigDict, argparse.Namespace]:
     """Parse the command line; exits with 2 if it is not well formed.
 
     Args:
-      program: the command's name, for messages.
-      usage: how to call it.
+      parser: the command's, which takes fields; it is given --config as well.
 
     Returns:
-      The config, with the fields that were given.
+      config: that of --config, with the fields that were given.
+      options: the command's other options.
 
     Raises:
       UserError: if the config cannot be loaded or has no such field.
     """
-    if name := _repeated(sys.argv[1:]):
-        _exit_with_usage(program, f"--{name} is given twice. Give it once.", usage)
-    app.define_help_flags()
-    flags.mark_flag_as_required("config")
+    parser.add_argument(
+        "--config",
+        required=True,
+        metavar="FILE",
+        help="a file of configs/ or your own, or RUN/config.json to repeat a run",
+    )
+    parser.epilog = _FIELDS
+    options, rest = parser.parse_known_args()
+    if name := _repeated(rest):
+        parser.error(f"--{name} is given twice. Give it once")
+    arguments = [sys.argv[0], f"--config={options.config}", *rest]
+    flag_values = flags.FlagValues()
+    holder = config_flags.DEFINE_config_file(
+        "config", flag_values=flag_values, sys_argv=arguments
+    )
+    flag_values["config"].parser = _ConfigParser(flag_values["config"].parser)
     try:
-        rest = flags.FLAGS(sys.argv)
+        surplus = flag_values(arguments)[1:]
     except Exception as error:
         chain = list(_causes(error))
         for cause in chain:
             if isinstance(cause, UserError):
                 raise cause from None
-        if field := _missing_field(chain[-1], sys.argv[1:]):
+        if field := _missing_field(chain[-1], rest):
             raise UserError(_explain_field(field)) from error
         if isinstance(error, flags.Error):
-            _exit_with_usage(program, str(error), usage)
+            parser.error(str(error).rstrip("."))
         raise
-    if len(rest) > 1:
-        message = f"unexpected arguments: {' '.join(rest[1:])}"
-        _exit_with_usage(program, message, usage)
-    return _CONFIG.value
-
-
-def _exit_with_usage(program: str, message: str, usage: str) -> NoReturn:
-    print(f"{program}: {message}\nUsage: {usage}", file=sys.stderr)
-    sys.exit(EXIT_USAGE)
+    if surplus:
+        parser.error(f"{' '.join(surplus)!r} belongs to no option")
+    return holder.value, options
 
 
 def _repeated(arguments: Sequence[str]) -> str | None:
-    """Return the first flag that is given a second time; its first value is lost."""
-    found = (re.match(r"--?([A-Za-z][\w.]*)", argument) for argument in arguments)
+    """Return the first field that is given a second time; its first value is lost."""
+    found = (re.match(r"--(config\.[\w.]+)", argument) for argument in arguments)
     names = [match[1] for match in found if match]
     return next((name for name in names if names.count(name) > 1), None)
 

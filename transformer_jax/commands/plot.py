@@ -1,18 +1,20 @@
-"""Draw a picture: python -m transformer_jax.visualization curves|positions|attention.
+"""Draw a picture; the suffix of --output chooses between PNG and SVG.
 
-The suffix of --output chooses between PNG and SVG.
+python -m transformer_jax plot curves --workdir RUN --output curves.png
+python -m transformer_jax plot attention --workdir RUN --source "..." --output a.png
+python -m transformer_jax plot positions --d_model 128 --output positions.svg
 """
 
 import argparse
 from typing import get_args
 
 from transformer_jax.commands.arguments import (
-    CommandParser,
     add_model_arguments,
     decoding_options,
     weight_options,
 )
 from transformer_jax.commands.messages import command
+from transformer_jax.commands.parser import PROGRAM, CommandParser
 from transformer_jax.files import as_path
 from transformer_jax.models.positions import SinusoidLayout
 from transformer_jax.visualization import attention_maps, curves, plots, theme
@@ -21,7 +23,7 @@ from transformer_jax.visualization import attention_maps, curves, plots, theme
 def main() -> None:
     """Parse the arguments, draw, and say where the picture lies."""
     options = _parse()
-    with command("visualization"):
+    with command("plot"):
         theme.check_suffix(options.output)
         options.draw(options)
         print(f"Wrote {options.output}")
@@ -64,44 +66,72 @@ def _draw_attention(options: argparse.Namespace) -> None:
 
 def _parse() -> argparse.Namespace:
     parser = CommandParser(
-        prog="python -m transformer_jax.visualization", description=__doc__
+        prog=f"{PROGRAM} plot",
+        usage="%(prog)s curves|positions|attention --output FILE [options]",
+        description=__doc__,
     )
     pictures = parser.add_subparsers(
-        required=True, metavar="curves|positions|attention"
+        prog=parser.prog, required=True, metavar="curves|positions|attention"
     )
 
     curve = pictures.add_parser(
-        "curves", help="loss, learning rate and scores of a run"
+        "curves",
+        usage="%(prog)s --workdir RUN --output FILE",
+        help="loss, learning rate and scores of a run",
     )
     curve.add_argument(
-        "--workdir", required=True, help="the run, trained or in training"
+        "--workdir",
+        required=True,
+        metavar="RUN",
+        help="the run, trained or in training",
     )
     curve.set_defaults(draw=_draw_curves)
 
-    position = pictures.add_parser("positions", help="sinusoidal encodings (3.5)")
-    position.add_argument("--d_model", "--d-model", type=int, default=512)
-    position.add_argument("--length", type=int, default=64, help="number of positions")
+    position = pictures.add_parser(
+        "positions",
+        usage="%(prog)s --output FILE [options]",
+        help="sinusoidal encodings (3.5)",
+    )
+    position.add_argument(
+        "--d_model", type=int, default=512, metavar="N", help="512 if left out"
+    )
+    position.add_argument(
+        "--length", type=int, default=64, metavar="N", help="number of positions"
+    )
     position.add_argument(
         "--layout", choices=get_args(SinusoidLayout), default="interleaved"
     )
     position.set_defaults(draw=_draw_positions)
 
-    weights = pictures.add_parser("attention", help="who looks at whom in a sentence")
-    weights.add_argument("--workdir", required=True, help="the run whose model looks")
-    weights.add_argument("--source", required=True, help="a sentence")
-    weights.add_argument("--target", help="its translation; left out: the model's own")
-    weights.add_argument("--kind", choices=attention_maps.KINDS, default="cross")
-    weights.add_argument(
-        "--layer", type=int, help="counted from 1; left out: the last one"
+    weights = pictures.add_parser(
+        "attention",
+        usage="%(prog)s --workdir RUN --source TEXT --output FILE [options]",
+        help="who looks at whom in a sentence",
     )
     weights.add_argument(
-        "--head", type=_number_or_all, help="counted from 1, or all (when left out)"
+        "--workdir", required=True, metavar="RUN", help="the run whose model looks"
+    )
+    weights.add_argument("--source", required=True, metavar="TEXT", help="a sentence")
+    weights.add_argument(
+        "--target", metavar="TEXT", help="its translation; left out: the model's own"
+    )
+    weights.add_argument("--kind", choices=attention_maps.KINDS, default="cross")
+    weights.add_argument(
+        "--layer", type=int, metavar="N", help="counted from 1; left out: the last one"
+    )
+    weights.add_argument(
+        "--head",
+        type=_number_or_all,
+        metavar="N",
+        help="counted from 1, or all (when left out)",
     )
     add_model_arguments(weights)
     weights.set_defaults(draw=_draw_attention)
 
     for picture in (curve, position, weights):
-        picture.add_argument("--output", required=True, help="a .png or .svg file")
+        picture.add_argument(
+            "--output", required=True, metavar="FILE", help="a .png or .svg file"
+        )
     return parser.parse_args()
 
 

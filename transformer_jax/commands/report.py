@@ -1,4 +1,6 @@
-"""Print a report: python -m transformer_jax.reports REPORT.
+"""Print a report.
+
+python -m transformer_jax report table3 --workdirs RUN ...
 
 A table of the paper with our figures beside it, an estimate of the cost, a card for a
 run, or the paper's conditions that a run meets.
@@ -7,8 +9,8 @@ run, or the paper's conditions that a run meets.
 import argparse
 from collections.abc import Callable
 
-from transformer_jax.commands.arguments import CommandParser
 from transformer_jax.commands.messages import command
+from transformer_jax.commands.parser import PROGRAM, CommandParser
 from transformer_jax.reports import (
     accelerator_rates,
     card,
@@ -55,12 +57,14 @@ _REPORTS: dict[str, tuple[str, Callable[[argparse.Namespace], Report]]] = {
     ),
 }
 _CARD = {"card": "write RUN/README.md"}
+# Reports that there are of runs alone.
+_OF_RUNS = ("card", "reproduce")
 
 
 def main() -> None:
     """Parse the arguments, and print."""
     options = _parse()
-    with command("reports"):
+    with command("report"):
         if options.name in _CARD:
             for workdir in options.workdirs:
                 print(f"Wrote {card.write_card(workdir)}")
@@ -74,12 +78,21 @@ def main() -> None:
 
 def _parse() -> argparse.Namespace:
     parser = CommandParser(
-        prog="python -m transformer_jax.reports", description=__doc__
+        prog=f"{PROGRAM} report",
+        usage="%(prog)s REPORT [options]",
+        description=__doc__,
     )
-    reports = parser.add_subparsers(required=True, dest="name", metavar="REPORT")
+    reports = parser.add_subparsers(
+        prog=parser.prog, required=True, dest="name", metavar="REPORT"
+    )
     helps = {name: text for name, (text, _) in _REPORTS.items()} | _CARD
     for name, text in helps.items():
-        report = reports.add_parser(name, help=text, description=text)
+        report = reports.add_parser(
+            name,
+            usage=f"%(prog)s {'--workdirs RUN ... ' * (name in _OF_RUNS)}[options]",
+            help=text,
+            description=text,
+        )
         if name in ("table2", "table3", "card", "reproduce"):
             report.add_argument(
                 "--workdirs",
@@ -87,7 +100,7 @@ def _parse() -> argparse.Namespace:
                 action="extend",
                 default=[],
                 metavar="RUN",
-                required=name in ("card", "reproduce"),
+                required=name in _OF_RUNS,
                 help="runs, each the --workdir of a training",
             )
         if name not in _CARD:
@@ -102,6 +115,6 @@ def _parse() -> argparse.Namespace:
                 help="such as 'TPU v5e', if not what the runs wrote down",
             )
             report.add_argument(
-                "--num_chips", "--num-chips", type=int, help="how many of them"
+                "--num_chips", type=int, metavar="N", help="how many of them"
             )
     return parser.parse_args()

@@ -1,6 +1,6 @@
-"""Train a model: flags → experiment → training loop.
+"""Train a model, or resume a run that was broken off: the same command does either.
 
-python train.py --config configs/grammar_tiny.py --workdir runs/grammar
+python -m transformer_jax train --config configs/grammar_tiny.py --workdir RUN
 """
 
 import logging
@@ -10,7 +10,6 @@ import shutil
 import sys
 
 import ml_collections
-from absl import flags
 
 from transformer_jax.commands.compilation_cache import use_compilation_cache
 from transformer_jax.commands.config_flags import parse_config
@@ -19,22 +18,32 @@ from transformer_jax.commands.messages import (
     command,
     terminations_as_interrupts,
 )
+from transformer_jax.commands.parser import PROGRAM, CommandParser
 from transformer_jax.errors import UserError
 from transformer_jax.runs import experiment
 from transformer_jax.runs.directory import RunDirectory
 
-_WORKDIR = flags.DEFINE_string(
-    "workdir", None, "The run's directory; made if missing.", required=True
-)
 _LOGGER = logging.getLogger(__name__)
 
 
 def main() -> None:
-    """Parse the flags and train; the last line says how to go on."""
-    with command("train.py"), terminations_as_interrupts():
+    """Parse the options and train; the last line says how to go on."""
+    parser = CommandParser(
+        prog=f"{PROGRAM} train",
+        usage="%(prog)s --config FILE --workdir RUN [--config.FIELD=VALUE ...]",
+        description=__doc__,
+        takes_fields=True,
+    )
+    parser.add_argument(
+        "--workdir",
+        required=True,
+        metavar="RUN",
+        help="the run's directory; made if missing, resumed if it was begun",
+    )
+    with command("train"), terminations_as_interrupts():
+        config, options = parse_config(parser)
         use_compilation_cache()
-        config = parse_config("train.py", __doc__)
-        directory = RunDirectory(_WORKDIR.value)
+        directory = RunDirectory(options.workdir)
         try:
             reason = experiment.train(config, directory.root)
         except (UserError, KeyboardInterrupt, OSError) as error:

@@ -1,6 +1,6 @@
 """Translate lines of text with a run.
 
-python -m transformer_jax.translate --workdir RUN < in.txt > out.txt
+python -m transformer_jax translate --workdir RUN < in.txt > out.txt
 
 One line in, one line out, in the same order, always: an empty line comes out
 empty, and one without a letter or a digit as it is. Lines are written as soon as
@@ -16,13 +16,13 @@ from typing import BinaryIO
 from tqdm import tqdm
 
 from transformer_jax.commands.arguments import (
-    CommandParser,
     add_model_arguments,
     decoding_options,
     weight_options,
 )
 from transformer_jax.commands.compilation_cache import use_compilation_cache
 from transformer_jax.commands.messages import command, terminations_as_interrupts
+from transformer_jax.commands.parser import PROGRAM, CommandParser
 from transformer_jax.data.arriving_lines import ArrivingLines
 from transformer_jax.data.lines import iter_lines
 from transformer_jax.decoding.translations import Translation
@@ -134,12 +134,15 @@ def _format(number: int, translation: Translation, num_best: int | None) -> str:
 
 def _parse() -> argparse.Namespace:
     parser = CommandParser(
-        prog="python -m transformer_jax.translate", description=__doc__
+        prog=f"{PROGRAM} translate",
+        usage="%(prog)s --workdir RUN [options] < in.txt > out.txt",
+        description=__doc__,
     )
-    parser.add_argument("--workdir", required=True, help="the run to translate with")
+    parser.add_argument(
+        "--workdir", required=True, metavar="RUN", help="the run to translate with"
+    )
     parser.add_argument(
         "--num_best",
-        "--num-best",
         type=int,
         metavar="N",
         help="print the N best as `line ||| translation ||| score`; lines count from "

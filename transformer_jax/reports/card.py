@@ -16,7 +16,7 @@ from transformer_jax.runs.components import Parts, languages
 
 _USE = """## How to use it
 
-    python -m transformer_jax.translate --workdir RUN < in.txt > out.txt
+    python -m transformer_jax translate --workdir RUN < in.txt > out.txt
     python evaluate.py --workdir RUN --source S --reference R
 
 RUN is the folder of this file. It needs nothing else.

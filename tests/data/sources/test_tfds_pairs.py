@@ -115,7 +115,7 @@ def test_a_set_is_found_by_name_by_environment_or_by_its_own_directory(
     monkeypatch.setenv("TFDS_DATA_DIR", str(copy))
     assert open_prepared(NAME, "").path == str(own)
     monkeypatch.setenv("TFDS_DATA_DIR", str(copy / "elsewhere"))
-    with pytest.raises(NotPreparedError, match="transformer_jax.prepare_data"):
+    with pytest.raises(NotPreparedError, match="transformer_jax prepare"):
         open_prepared(NAME, "")
     with pytest.raises(NotPreparedError, match="holds no data set"):
         open_prepared("", str(copy))

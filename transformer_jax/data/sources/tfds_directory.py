@@ -146,7 +146,7 @@ def _open_builder(name: str, directory: str) -> Any:
     raise NotPreparedError(
         f"The data set {name} has not been prepared in {directory}."
         f"{_describe_unfinished(name, directory)} Prepare it once with `python -m "
-        "transformer_jax.prepare_data --config=...`, and set TFDS_DATA_DIR or "
+        "transformer_jax prepare --config=...`, and set TFDS_DATA_DIR or "
         "tfds.directory to the folder it lies in."
     )
 
@@ -200,7 +200,7 @@ def _check_file_format(builder: Any, path: str) -> None:
         raise UserError(
             f"The data set in {path} is made of {found.value} files, which cannot be "
             "read at random. Prepare it again, in another folder, with `python -m "
-            "transformer_jax.prepare_data --config=...`."
+            "transformer_jax prepare --config=...`."
         )
 
 

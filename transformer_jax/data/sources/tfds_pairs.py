@@ -27,7 +27,7 @@ _LARGEST_LOAN = 3_000
 
 @dataclasses.dataclass(frozen=True)
 class TfdsSettings:
-    """A translation data set, prepared by `transformer_jax.prepare_data`."""
+    """A translation data set, prepared by `transformer_jax prepare`."""
 
     name: str = fixed(
         "",

@@ -1,0 +1,101 @@
+"""How every command reads its options: help on one screen, a mistake in one line."""
+
+import argparse
+import difflib
+import functools
+import re
+import shutil
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from transformer_jax.commands.messages import EXIT_USAGE
+
+PROGRAM = "python -m transformer_jax"
+MAX_COLUMNS = 100
+
+
+class _StoreOnce(argparse.Action):
+    """Store a value, as by default, but only one."""
+
+    _given: str | Sequence[Any] | None = None
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        if self._given is not None:
+            parser.error(
+                f"{option_string} is given twice: {self._given} and {values}. Give it "
+                "once"
+            )
+        self._given = values
+        setattr(namespace, self.dest, values)
+
+
+class CommandParser(argparse.ArgumentParser):
+    """Reads a command's options, each at most once, with - or _ between its words.
+
+    Whatever is wrong ends in one line and with 2.
+    """
+
+    def __init__(self, *, takes_fields: bool = False, **settings: Any) -> None:
+        """Make a parser.
+
+        Args:
+          takes_fields: whether --config.FIELD=VALUE may be given; left to others.
+          settings: those of any parser.
+        """
+        columns = min(MAX_COLUMNS, shutil.get_terminal_size().columns)
+        formatter = functools.partial(
+            argparse.RawDescriptionHelpFormatter, width=columns, max_help_position=30
+        )
+        super().__init__(formatter_class=formatter, **settings)
+        self._takes_fields = takes_fields
+        self.register("action", None, _StoreOnce)
+
+    def parse_known_args(
+        self, args: Any = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
+        """Return options, and what belongs to fields; nothing else is left over."""
+        given = [*map(_with_underscores, sys.argv[1:] if args is None else args)]
+        if self._subparsers is None:  # Else the options are those of the sub-command.
+            self._check_names(given)
+        options, rest = super().parse_known_args(given, namespace)
+        if rest and not self._takes_fields:
+            self.error(f"{rest[0]!r} belongs to no option")
+        return options, rest
+
+    def error(self, message: str) -> NoReturn:
+        name = self.prog.removeprefix(f"{PROGRAM} ")
+        end = "" if message.endswith("?") else "."
+        print(f"{name}: {message}{end} See {self.prog} --help", file=sys.stderr)
+        sys.exit(EXIT_USAGE)
+
+    def _check_names(self, arguments: Sequence[str]) -> None:
+        """Refuse an option that there is not, before asking for one that is missing."""
+        names = [name for action in self._actions for name in action.option_strings]
+        for argument in arguments:
+            given = argument.partition("=")[0]
+            is_field = self._takes_fields and given.startswith("--config.")
+            is_option = re.match("--[A-Za-z]", given) is not None and not is_field
+            if is_option and not any(name.startswith(given) for name in names):
+                hint = nearest(given, names)
+                self.error(
+                    f"there is no {given}" + (f". Did you mean {hint}?" if hint else "")
+                )
+
+
+def nearest(name: str, known: Sequence[str]) -> str | None:
+    """Return the name that was probably meant, if one is alike."""
+    return next(iter(difflib.get_close_matches(name, known, n=1)), None)
+
+
+def _with_underscores(argument: str) -> str:
+    """Write an option's name as it is declared: --beam-size and -beam_size too."""
+    return re.sub(
+        r"^--?([A-Za-z][\w-]+)", lambda m: "--" + m[1].replace("-", "_"), argument
+    )
