@@ -1,6 +1,6 @@
 """The built-in corpus, offline, minutes on a laptop; the first thing to run.
 
-python train.py --config configs/grammar_tiny.py --workdir runs/grammar
+python -m transformer_jax train --config configs/grammar_tiny.py --workdir runs/grammar
 """
 
 import ml_collections

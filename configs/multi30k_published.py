@@ -1,7 +1,7 @@
 """Multi30k English-German as published for Transformer-Tiny (Wu et al. 2021).
 
-python train.py --config configs/multi30k_published.py --config.data.directory=DIR \
-    --workdir runs/multi30k_published
+python -m transformer_jax train --config configs/multi30k_published.py \
+    --config.data.directory=DIR --workdir runs/multi30k_published
 python evaluate.py --workdir runs/multi30k_published --average 10
 
 DIR holds train, val and test_2016_flickr, each as .en and .de (Elliott et al. 2016).

@@ -1,7 +1,7 @@
 """Multi30k English-German with 4+4 narrow layers: real text on a laptop.
 
-python train.py --config configs/multi30k_tiny.py --config.data.directory=DIR \
-    --workdir runs/multi30k
+python -m transformer_jax train --config configs/multi30k_tiny.py \
+    --config.data.directory=DIR --workdir runs/multi30k
 
 DIR holds train, val and test_2016_flickr, each as .en and .de (Elliott et al. 2016).
 The sizes are those of "Transformer-Tiny" (Wu et al. 2021, arXiv 2105.14462).

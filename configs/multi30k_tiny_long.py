@@ -1,7 +1,7 @@
 """Multi30k English-German like multi30k_tiny, two and a half times as long.
 
-python train.py --config configs/multi30k_tiny_long.py --config.data.directory=DIR \
-    --workdir runs/multi30k_long
+python -m transformer_jax train --config configs/multi30k_tiny_long.py \
+    --config.data.directory=DIR --workdir runs/multi30k_long
 """
 
 import ml_collections

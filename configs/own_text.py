@@ -1,10 +1,12 @@
-"""Your own text: six paths and two languages.
+"""Your own text: the paper's base model, for a GPU.
 
-python train.py --config configs/own_text.py --config.data.directory=DIR --workdir RUN
+python -m transformer_jax train --config configs/own_text.py \
+    --config.data.directory=DIR --workdir RUN
 
-One sentence a line, plain or .gz; line n of a target translates line n of its source.
-Sizes suit some hundred thousand pairs and one GPU; for less text make the model smaller
-and the dropout larger (see multi30k_tiny.py), for millions start from the default.
+DIR holds train, valid and test, each as .en and .de: one sentence a line, plain or .gz;
+line n of a target translates line n of its source. For other languages name them, as in
+configs/own_text.py:fr-en. Sizes suit some hundred thousand pairs; on a laptop, or for
+less text, begin with own_text_tiny.py, and for millions start from the default.
 """
 
 import ml_collections
@@ -12,19 +14,15 @@ import ml_collections
 from transformer_jax.config import default
 
 
-def get_config() -> ml_collections.ConfigDict:
-    """The paper's base model on files, with a vocabulary for a smaller corpus."""
+def get_config(languages: str = "en-de") -> ml_collections.ConfigDict:
+    """The paper's base model on files, with a vocabulary for a smaller corpus.
+
+    Args:
+      languages: codes of the source's and the target's, with a hyphen between.
+    """
     config = default.get_config()
     config.data.update(
-        source_language="en",
-        target_language="de",
-        directory=".",
-        train_source="train.en",
-        train_target="train.de",
-        validation_source="valid.en",
-        validation_target="valid.de",
-        test_source="test.en",
-        test_target="test.de",
+        **default.files_by_language(languages),
         vocab_size=16_000,
         tokens_per_batch=8_000,
     )

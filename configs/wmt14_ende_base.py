@@ -1,6 +1,6 @@
 """WMT14 English-German, base model. Paper: 27.3 (Table 2).
 
-python train.py --config=configs/wmt14_ende_base.py --workdir=RUN
+python -m transformer_jax train --config=configs/wmt14_ende_base.py --workdir=RUN
 python evaluate.py --workdir=RUN --average 5
 """
 

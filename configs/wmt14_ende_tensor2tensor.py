@@ -1,6 +1,7 @@
 """WMT14 English-German as tensor2tensor's transformer_base_v3 trains it.
 
-python train.py --config=configs/wmt14_ende_tensor2tensor.py --workdir=RUN
+python -m transformer_jax train --config=configs/wmt14_ende_tensor2tensor.py \
+    --workdir=RUN
 
 Not the text of the paper but its authors' later recipe. Each value was read in the last
 commit of github.com/tensorflow/tensor2tensor (bafdc1b, 2023), folder tensor2tensor/;

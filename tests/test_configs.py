@@ -30,6 +30,8 @@ NUM_PARAMS = {
     # 2 (33 216 + 49 728) + 2000 * 64
     "configs.multi30k_table3": 293_888,
     "configs.own_text": 52_293_632,
+    # 3 (197 760 + 263 552) + 4000 * 128 + 512
+    "configs.own_text_tiny": 1_896_448,
     "configs.wmt14_ende_base": 63_107_072,
     "configs.wmt14_ende_big": 214_294_528,
     "configs.wmt14_ende_tensor2tensor": 63_109_120,
@@ -126,7 +128,7 @@ def test_documents_name_the_configs_that_they_are_known_to_name():
     """So that the test above cannot pass by finding nothing."""
     named = _named_configs(ROOT / "README.md")
     assert {"wmt14_ende_base.py", "table3/*.py"} <= named
-    assert "multi30k_tiny.py" in _named_configs(ROOT / "configs/own_text.py")
+    assert "own_text_tiny.py" in _named_configs(ROOT / "configs/own_text.py")
     assert _named_configs(ROOT / "Makefile") == {"grammar_tiny.py"}
 
 
@@ -138,7 +140,7 @@ _WITHOUT_A_COMMAND = ("configs.multi30k_table3",)
 def test_the_command_at_the_top_of_a_config_names_that_config(name):
     path = name.replace(".", "/") + ".py"
     commands = re.findall(
-        r"train\.py --config[= ](\S+)", importlib.import_module(name).__doc__
+        r"train --config[= ](\S+)", importlib.import_module(name).__doc__
     )
     assert set(commands) == (set() if name in _WITHOUT_A_COMMAND else {path})
 
@@ -266,3 +268,13 @@ def test_the_default_is_the_paper():
     assert config.decoding.alpha == 0.6
     assert config.decoding.max_extra_length == 50
     assert float(_schedule(config)(3999)) == pytest.approx(6.9877e-4, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", ["own_text", "own_text_tiny"])
+def test_a_config_for_own_text_finds_it_by_its_languages(name):
+    get_config = importlib.import_module(f"configs.{name}").get_config
+    data = get_config("pt_BR-en").data
+    assert (data.source_language, data.target_language) == ("pt_BR", "en")
+    assert (data.train_source, data.validation_source) == ("train.pt_BR", "valid.pt_BR")
+    assert (data.test_source, data.test_target) == ("test.pt_BR", "test.en")
+    assert get_config().data.train_target == "train.de"

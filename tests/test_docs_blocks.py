@@ -56,8 +56,7 @@ _TINY = (
 )
 # What makes a long command short, after its own arguments.
 _SHORTENED = {
-    "train.py": " ".join(f"--config.{change}" for change in _TINY.split()),
-    "my_config.py": " ".join(f"--config.{change}" for change in _TINY.split()),
+    "train": " ".join(f"--config.{change}" for change in _TINY.split()),
     "benchmarks.table3_multi30k": "--only_report",
 }
 
@@ -172,7 +171,7 @@ def _of_kind(kind: str) -> list[object]:
 
 def _is_quick(block: Block) -> bool:
     """Your own text: training, scoring, translating."""
-    return "configs/own_text.py" in " ".join(block.commands)
+    return "configs/own_text_tiny.py" in " ".join(block.commands)
 
 
 def test_every_block_is_of_commands_or_listed_with_its_reason():

@@ -1,6 +1,6 @@
 """Table 3, row (A): a single head as wide as eight. Paper: 24.9 BLEU, 5.29 perplexity.
 
-python train.py --config=configs/table3/a_heads_1.py --workdir=RUN
+python -m transformer_jax train --config=configs/table3/a_heads_1.py --workdir=RUN
 """
 
 import ml_collections

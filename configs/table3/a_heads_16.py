@@ -1,6 +1,6 @@
 """Table 3, row (A): sixteen heads. Paper: 25.8 BLEU, 4.91 perplexity.
 
-python train.py --config=configs/table3/a_heads_16.py --workdir=RUN
+python -m transformer_jax train --config=configs/table3/a_heads_16.py --workdir=RUN
 """
 
 import ml_collections

@@ -1,6 +1,6 @@
 """Table 3, row (A): thirty-two heads. Paper: 25.4 BLEU, 5.01 perplexity.
 
-python train.py --config=configs/table3/a_heads_32.py --workdir=RUN
+python -m transformer_jax train --config=configs/table3/a_heads_32.py --workdir=RUN
 """
 
 import ml_collections

@@ -1,6 +1,6 @@
 """Table 3, row (A): four heads. Paper: 25.5 BLEU, 5.00 perplexity.
 
-python train.py --config=configs/table3/a_heads_4.py --workdir=RUN
+python -m transformer_jax train --config=configs/table3/a_heads_4.py --workdir=RUN
 """
 
 import ml_collections

@@ -1,6 +1,6 @@
 """Table 3, row (B): keys of depth 32. Paper: 25.4 BLEU, 5.01 perplexity.
 
-python train.py --config=configs/table3/b_d_k_32.py --workdir=RUN
+python -m transformer_jax train --config=configs/table3/b_d_k_32.py --workdir=RUN
 """
 
 import ml_collections

@@ -1,6 +1,6 @@
 """Table 3, base model. Paper: 25.8 BLEU, 4.92 perplexity.
 
-python train.py --config=configs/table3/base.py --workdir=RUN
+python -m transformer_jax train --config=configs/table3/base.py --workdir=RUN
 """
 
 import ml_collections

@@ -1,6 +1,6 @@
 """Table 3, big model. Paper: 26.4 BLEU, 4.33 perplexity.
 
-python train.py --config=configs/table3/big.py --workdir=RUN
+python -m transformer_jax train --config=configs/table3/big.py --workdir=RUN
 """
 
 import ml_collections

@@ -1,6 +1,6 @@
 """Table 3, row (C): inner width 1024. Paper: 25.4 BLEU, 5.12 perplexity.
 
-python train.py --config=configs/table3/c_d_ff_1024.py --workdir=RUN
+python -m transformer_jax train --config=configs/table3/c_d_ff_1024.py --workdir=RUN
 """
 
 import ml_collections

@@ -1,6 +1,6 @@
 """Table 3, row (C): inner width 4096. Paper: 26.2 BLEU, 4.75 perplexity.
 
-python train.py --config=configs/table3/c_d_ff_4096.py --workdir=RUN
+python -m transformer_jax train --config=configs/table3/c_d_ff_4096.py --workdir=RUN
 """
 
 import ml_collections

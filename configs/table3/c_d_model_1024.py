@@ -1,6 +1,6 @@
 """Table 3, row (C): width 1024. Paper: 26.0 BLEU, 4.66 perplexity.
 
-python train.py --config=configs/table3/c_d_model_1024.py --workdir=RUN
+python -m transformer_jax train --config=configs/table3/c_d_model_1024.py --workdir=RUN
 """
 
 import ml_collections

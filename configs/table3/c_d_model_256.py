@@ -1,6 +1,6 @@
 """Table 3, row (C): width 256. Paper: 24.5 BLEU, 5.75 perplexity.
 
-python train.py --config=configs/table3/c_d_model_256.py --workdir=RUN
+python -m transformer_jax train --config=configs/table3/c_d_model_256.py --workdir=RUN
 """
 
 import ml_collections

@@ -1,6 +1,6 @@
 """Table 3, row (C): two layers in each stack. Paper: 23.7 BLEU, 6.11 perplexity.
 
-python train.py --config=configs/table3/c_layers_2.py --workdir=RUN
+python -m transformer_jax train --config=configs/table3/c_layers_2.py --workdir=RUN
 """
 
 import ml_collections

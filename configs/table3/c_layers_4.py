@@ -1,6 +1,6 @@
 """Table 3, row (C): four layers in each stack. Paper: 25.3 BLEU, 5.19 perplexity.
 
-python train.py --config=configs/table3/c_layers_4.py --workdir=RUN
+python -m transformer_jax train --config=configs/table3/c_layers_4.py --workdir=RUN
 """
 
 import ml_collections

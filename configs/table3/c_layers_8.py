@@ -1,6 +1,6 @@
 """Table 3, row (C): eight layers in each stack. Paper: 25.5 BLEU, 4.88 perplexity.
 
-python train.py --config=configs/table3/c_layers_8.py --workdir=RUN
+python -m transformer_jax train --config=configs/table3/c_layers_8.py --workdir=RUN
 """
 
 import ml_collections

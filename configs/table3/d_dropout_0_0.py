@@ -1,6 +1,6 @@
 """Table 3, row (D): no dropout. Paper: 24.6 BLEU, 5.77 perplexity.
 
-python train.py --config=configs/table3/d_dropout_0_0.py --workdir=RUN
+python -m transformer_jax train --config=configs/table3/d_dropout_0_0.py --workdir=RUN
 """
 
 import ml_collections

@@ -1,6 +1,6 @@
 """Table 3, row (D): dropout 0.2. Paper: 25.5 BLEU, 4.95 perplexity.
 
-python train.py --config=configs/table3/d_dropout_0_2.py --workdir=RUN
+python -m transformer_jax train --config=configs/table3/d_dropout_0_2.py --workdir=RUN
 """
 
 import ml_collections

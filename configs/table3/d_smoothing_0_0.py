@@ -1,6 +1,6 @@
 """Table 3, row (D): no label smoothing. Paper: 25.3 BLEU, 4.67 perplexity.
 
-python train.py --config=configs/table3/d_smoothing_0_0.py --workdir=RUN
+python -m transformer_jax train --config=configs/table3/d_smoothing_0_0.py --workdir=RUN
 """
 
 import ml_collections

@@ -1,6 +1,6 @@
 """Table 3, row (D): label smoothing 0.2. Paper: 25.7 BLEU, 5.47 perplexity.
 
-python train.py --config=configs/table3/d_smoothing_0_2.py --workdir=RUN
+python -m transformer_jax train --config=configs/table3/d_smoothing_0_2.py --workdir=RUN
 """
 
 import ml_collections

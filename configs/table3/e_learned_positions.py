@@ -1,6 +1,7 @@
 """Table 3, row (E): learned positions. Paper: 25.7 BLEU, 4.92 perplexity.
 
-python train.py --config=configs/table3/e_learned_positions.py --workdir=RUN
+python -m transformer_jax train --config=configs/table3/e_learned_positions.py \
+    --workdir=RUN
 """
 
 import ml_collections

@@ -60,7 +60,7 @@ def test_translate_writes_one_line_for_each_line_whatever_it_holds(run):
     assert result.returncode == 0, result.stderr
     assert result.stdout.count(b"\n") == len(lines)
     assert (
-        b"standard input: stripped carriage returns: 1, byte-order marks: 0; "
+        b"standard input: carriage returns stripped: 1, "
         b"other separators kept inside lines: 2" in result.stderr
     )
     translations = result.stdout.decode().split("\n")

@@ -152,6 +152,7 @@ def test_a_schedule_that_does_not_end_with_the_training_is_warned_of(
         "optimizer.schedule": schedule,
         "optimizer.warmup_steps": 10,
         "optimizer.num_steps": 100,
+        "evaluation.eval_every_steps": 50,
     }
     (message,) = _warnings(caplog, changes | {"training.num_steps": num_steps})
     assert f"num_steps=100, training at config.training.num_steps={num_steps}" in (
@@ -201,3 +202,29 @@ def test_deep_post_norm_stacks_with_a_short_warm_up_are_warned_of(
 )
 def test_stacks_that_can_be_trained_are_not(changes, caplog):
     assert not _warnings(caplog, changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"evaluation.eval_every_steps": 301}, "only its last step is validated"),
+        (
+            {
+                "checkpoints.save_every_steps": 301,
+                "checkpoints.save_every_minutes": 0.0,
+            },
+            "only its last step is saved",
+        ),
+    ],
+)
+def test_what_comes_later_than_the_last_step_is_warned_of(changes, words, caplog):
+    settings = {
+        "training.num_steps": 300,
+        "optimizer.warmup_steps": 30,
+        "evaluation.eval_every_steps": 300,
+        "checkpoints.save_every_steps": 300,
+    }
+    assert not _warnings(caplog, settings)
+    (message,) = _warnings(caplog, settings | changes)
+    assert words in message
+    assert "=301, but training ends at config.training.num_steps=300" in message

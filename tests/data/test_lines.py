@@ -51,8 +51,8 @@ def test_what_is_odd_about_a_text_is_counted_and_said(caplog):
     with caplog.at_level(logging.INFO):
         assert len(list(iter_lines(io.BytesIO(content), "my text"))) == 3
     assert caplog.messages == [
-        "my text: stripped carriage returns: 2, byte-order marks: 1; other separators "
-        "kept inside lines: 3"
+        "my text: carriage returns stripped: 2, byte-order marks stripped: 1, other "
+        "separators kept inside lines: 3"
     ]
 
 

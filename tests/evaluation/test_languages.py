@@ -9,6 +9,7 @@ from transformer_jax.data.tokenizer import train_tokenizer
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation import languages
 from transformer_jax.evaluation.scores import score
+from transformer_jax.language_codes import normalise_language
 
 THAI = ["ผมชอบอ่านหนังสือ", "เขาไปตลาดทุกวัน"], ["ผมชอบเขียนหนังสือ", "เขาไปตลาดทุกเช้า"]
 # Half of it is right.
@@ -16,7 +17,7 @@ DANISH = ["Hunden sover i det lille hus nu."], ["Hunden sover i det store hus nu
 
 
 def _tokenizer(language):
-    metric = languages.sacrebleu_metric(languages.normalise_language(language))
+    metric = languages.sacrebleu_metric(normalise_language(language))
     return metric.tokenizer_signature
 
 
@@ -33,7 +34,7 @@ def test_a_language_without_spaces_is_scored_by_characters(code):
     "code", ["zh", "zho", "chi", "zh-TW", "zho_Hans", "cmn", "yue", "yue_Hant", "wuu"]
 )
 def test_a_chinese_language_is_scored_as_chinese(code):
-    assert languages.normalise_language(code) == "zh"
+    assert normalise_language(code) == "zh"
     assert _tokenizer(code) == "zh"
 
 
@@ -43,7 +44,7 @@ def test_a_chinese_language_is_scored_as_chinese(code):
     + [(("ro", "ron", "rum"), "ro"), (("jpn", "ja"), "ja"), (("kor", "ko"), "ko")],
 )
 def test_codes_of_two_and_of_three_letters_are_one_language(codes, expected):
-    assert {languages.normalise_language(code) for code in codes} == {expected}
+    assert {normalise_language(code) for code in codes} == {expected}
 
 
 @pytest.mark.parametrize("code", ["th", "khm"])

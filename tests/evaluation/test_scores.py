@@ -10,6 +10,7 @@ import pytest
 
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation import scores
+from transformer_jax.language_codes import normalise_language
 
 
 def _read(path: pathlib.Path) -> list[str]:
@@ -152,13 +153,13 @@ def test_a_missing_tokenizer_names_the_extra_that_brings_it(
 
 @pytest.mark.parametrize("given", ["de", "DE", "de-AT", "de_DE.UTF-8", "deu", " ger "])
 def test_a_language_is_known_by_any_of_its_codes(given):
-    assert scores.normalise_language(given) == "de"
+    assert normalise_language(given) == "de"
 
 
 def test_a_language_name_is_refused():
     for given in ("german", None):
         with pytest.raises(UserError, match=f"{given!r}.*such as de"):
-            scores.normalise_language(given)
+            normalise_language(given)
 
 
 def test_no_number_stands_beside_the_bare_word_bleu():

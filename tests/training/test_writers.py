@@ -1,4 +1,3 @@
-import io
 import json
 import math
 import struct
@@ -7,22 +6,12 @@ import pytest
 from tensorboardX.proto.event_pb2 import Event, SessionLog
 
 from transformer_jax.files import without_checksum
-from transformer_jax.training import writers
 from transformer_jax.training.writers import (
     JsonLinesWriter,
     MetricWriter,
     MetricWriters,
-    ProgressWriter,
     TensorBoardWriter,
 )
-
-TRAINING = {
-    "train/loss": 2.5,
-    "train/learning_rate": 1e-3,
-    "train/source_tokens_per_second": 777.0,
-    "train/target_tokens_per_second": 1234.0,
-    "train/padding_share": 0.2,
-}
 
 
 def begun(writer, start_step=0, num_steps=100):
@@ -99,51 +88,6 @@ def test_tensorboard_shows_no_step_twice_after_a_kill(tmp_path, start_step):
     assert shown == [1, 2, 3, 4, 5, 6]
 
 
-def test_off_a_terminal_progress_is_a_line_now_and_then():
-    stream = io.StringIO()
-    writer = begun(ProgressWriter(stream, seconds_between_lines=1e9))
-    for step in (10, 20):
-        writer.advance(step)
-        writer.write(step, TRAINING)
-    writer.write(30, TRAINING | {"validation/bleu": 31.25})
-    writer.write(100, TRAINING)
-    writer.close()
-    first, scored, last = stream.getvalue().splitlines()
-    assert first.startswith(
-        "step 10/100  loss 2.500, learning rate 1.00e-03, 1234 target tokens/s, "
-        "padding 20 %"
-    )
-    assert "validation/bleu 31.25" in scored
-    assert last.startswith("step 100/100")
-    assert last.endswith("0:00:00 left")
-
-
-def test_waiting_for_a_compiler_is_no_measure_of_the_time_left(monkeypatch):
-    clock = iter([0.0, 120.0])
-    monkeypatch.setattr(writers.time, "monotonic", lambda: next(clock))
-    stream = io.StringIO()
-    writer = begun(ProgressWriter(stream))
-    # Ten of a hundred steps in two minutes, of which the compiler took 110 s.
-    writer.write(10, TRAINING | {"train/compile_wait_seconds": 110.0})
-    assert stream.getvalue().endswith("0:01:30 left\n")
-
-
-def test_on_a_terminal_progress_is_a_bar():
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    stream = Terminal()
-    writer = begun(ProgressWriter(stream), start_step=40)
-    writer.advance(41)
-    writer.write(50, TRAINING)
-    writer.close()
-    assert "XLA compiles the first step" in stream.getvalue()
-    assert "41/100" in stream.getvalue()
-    assert "left, loss 2.500" in stream.getvalue()
-    assert "1234 target tokens/s" in stream.getvalue()
-
-
 def test_several_writers_act_as_one_and_are_closed_after_an_error():
     class Recorder(MetricWriter):
         def __init__(self):
@@ -173,11 +117,3 @@ def test_several_writers_act_as_one_and_are_closed_after_an_error():
             writers.write(1, {"a": 2.0})
     for recorder in recorders:
         assert recorder.calls == [(0, 9), 1, (1, {"a": 2.0}), "closed"]
-
-
-def test_a_line_of_another_task_names_its_own_tokens():
-    stream = io.StringIO()
-    writer = begun(ProgressWriter(stream))
-    values = {"train/loss": 1.0, "train/learning_rate": 1e-3}
-    writer.write(1, values | {"train/tokens_per_second": 5.0})
-    assert "learning rate 1.00e-03, 5 tokens/s  " in stream.getvalue()

@@ -19,7 +19,6 @@ from transformer_jax.commands.messages import command
 from transformer_jax.commands.parser import PROGRAM, CommandParser
 from transformer_jax.data.lines import read_lines
 from transformer_jax.evaluation.comet import load_comet
-from transformer_jax.evaluation.languages import normalise_language
 from transformer_jax.evaluation.scored_text import name_test_set
 from transformer_jax.evaluation.scores import Scores, score
 from transformer_jax.evaluation.significance import (
@@ -28,6 +27,7 @@ from transformer_jax.evaluation.significance import (
     Comparison,
     compare,
 )
+from transformer_jax.language_codes import normalise_language
 
 
 def main() -> None:

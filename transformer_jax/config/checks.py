@@ -32,6 +32,7 @@ def check_config(config: ml_collections.ConfigDict) -> None:
     _warn_of_batch_size(config)
     _warn_of_length(config)
     _warn_of_depth(config)
+    _warn_of_lateness(config)
 
 
 def _check_fields(config: ml_collections.ConfigDict) -> None:
@@ -128,4 +129,27 @@ def _warn_of_depth(config: ml_collections.ConfigDict) -> None:
             num_layers,
             warmup_steps,
             needed,
+        )
+
+
+def _warn_of_lateness(config: ml_collections.ConfigDict) -> None:
+    """Warn of validations and saves that are due after training has ended."""
+    num_steps, checkpoints = config.training.num_steps, config.checkpoints
+    end = f"training ends at config.training.num_steps={num_steps}"
+    if (due := config.evaluation.eval_every_steps) > num_steps:
+        _LOGGER.warning(
+            "config.evaluation.eval_every_steps=%d, but %s: only its last step is "
+            "validated. Validate more often, to see how it goes and keep the best.",
+            due,
+            end,
+        )
+    if (due := checkpoints.save_every_steps) > num_steps and not (
+        checkpoints.save_every_minutes
+    ):
+        _LOGGER.warning(
+            "config.checkpoints.save_every_steps=%d, but %s, and save_every_minutes=0: "
+            "only its last step is saved. Save more often, so that a run that is "
+            "killed can be resumed.",
+            due,
+            end,
         )

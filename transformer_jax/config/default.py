@@ -39,3 +39,23 @@ def get_config(
     config.task.name = task
     config.lock()
     return config
+
+
+def files_by_language(languages: str) -> dict[str, str]:
+    """Return `config.data`'s languages, and files that are called by them.
+
+    Args:
+      languages: codes of the source's and the target's with a hyphen between, as fr-en
+        for train.fr, train.en, valid.fr and so on.
+    """
+    source, _, target = languages.partition("-")
+    files = {
+        f"{split}_{side}": f"{name}.{language}"
+        for split, name in {
+            "train": "train",
+            "validation": "valid",
+            "test": "test",
+        }.items()
+        for side, language in (("source", source), ("target", target))
+    }
+    return {"source_language": source, "target_language": target, **files}

@@ -64,13 +64,14 @@ class LineCounts:
         return LineCounts(*(a + b for a, b in zip(ours, theirs, strict=True)))
 
     def describe_oddities(self) -> str:
-        """Return in words what was stripped and what was kept."""
-        nulls = f", NULs: {self.nulls}" if self.nulls else ""
-        return (
-            f"stripped carriage returns: {self.carriage_returns}, byte-order marks: "
-            f"{self.byte_order_marks}; other separators kept inside lines: "
-            f"{self.separators_inside_lines}{nulls}"
-        )
+        """Return in words what was stripped and what was kept; "" for neither."""
+        found = {
+            "carriage returns stripped": self.carriage_returns,
+            "byte-order marks stripped": self.byte_order_marks,
+            "other separators kept inside lines": self.separators_inside_lines,
+            "NULs kept": self.nulls,
+        }
+        return ", ".join(f"{what}: {count}" for what, count in found.items() if count)
 
     def require_few_nulls(self, name: str) -> None:
         """Refuse a file that is hardly text.

@@ -1,4 +1,4 @@
-"""Codes of languages, and the tokenizers that translations into each are scored by."""
+"""The tokenizers that translations into each language are scored by."""
 
 import functools
 import logging
@@ -12,29 +12,12 @@ from sacrebleu.utils import SACREBLEU_DIR
 from sacremoses.corpus import NonbreakingPrefixes
 
 from transformer_jax.errors import UserError
+from transformer_jax.language_codes import normalise_language
 
 TOKENIZERS = tuple(sorted(sacrebleu.BLEU.TOKENIZERS))
 
 _LOGGER = logging.getLogger(__name__)
 
-# Codes of three letters for the languages that sacreBLEU or Moses treat in a way of
-# their own. The Chinese languages share one script, and its tokenizer.
-_SHORT_CODES = {
-    long: short
-    for short, codes in {
-        "as": "asm", "bn": "ben", "bo": "bod tib", "ca": "cat", "cs": "ces cze",
-        "de": "deu ger", "dz": "dzo", "el": "ell gre", "en": "eng", "es": "spa",
-        "et": "est ekk", "fi": "fin", "fr": "fra fre", "ga": "gle", "gu": "guj",
-        "hi": "hin", "hu": "hun", "ii": "iii", "is": "isl ice", "it": "ita",
-        "ja": "jpn", "kn": "kan", "km": "khm", "ko": "kor", "lo": "lao", "lt": "lit",
-        "lv": "lav lvs", "ml": "mal", "mr": "mar", "my": "mya bur", "nl": "nld dut",
-        "or": "ori ory", "pa": "pan", "pl": "pol", "pt": "por", "ro": "ron rum",
-        "ru": "rus", "sk": "slk slo", "sl": "slv", "sv": "swe", "ta": "tam",
-        "te": "tel", "th": "tha",
-        "zh": "zho chi cdo cjy cmn gan hak hsn lzh mnp nan wuu yue",
-    }.items()
-    for long in codes.split()
-}  # fmt: skip
 _BY_CHARACTER = "th lo km my bo dz ii shn mnw nod tts khb tdd".split()
 # Where spaces do not part words, or, as in Korean, part more than words.
 _TOKENIZERS = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"} | dict.fromkeys(
@@ -48,27 +31,6 @@ _WITHOUT_SPACES = re.compile(
     "[\u0e00-\u109f\u1780-\u17ff\u1950-\u1aaf\u3040-\u30ff\u3400-\ua4cf\ua980-\ua9df"
     "\U00020000-\U0003ffff]"
 )
-
-
-def short_code(language: str) -> str:
-    """Return the code in "DE", "de_AT", "deu" or "deu_Latn": of two letters, if any."""
-    code = re.split("[-_.]", language.strip().lower(), maxsplit=1)[0]
-    return _SHORT_CODES.get(code, code)
-
-
-def normalise_language(language: str) -> str:
-    """Return the short code of a language.
-
-    Raises:
-      UserError: for anything that is no language code.
-    """
-    code = short_code(language) if isinstance(language, str) else ""
-    if not re.fullmatch("[a-z]{2,3}", code):
-        raise UserError(
-            f"{language!r} is no code of a language, and the language decides how text "
-            "is tokenised. Give its code, such as de, fr or zh."
-        )
-    return code
 
 
 def is_parted_by_spaces(language: str) -> bool:

@@ -28,10 +28,10 @@ from transformer_jax.evaluation.languages import (
     describe_tokenisation,
     is_parted_by_spaces,
     moses_name,
-    normalise_language,
     sacrebleu_metric,
 )
 from transformer_jax.evaluation.scored_text import ScoredText, describe_length
+from transformer_jax.language_codes import normalise_language
 from transformer_jax.text_table import text_table
 
 _HYPHEN = re.compile(r"(\S)-(\S)")

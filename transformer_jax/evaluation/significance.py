@@ -21,10 +21,10 @@ from transformer_jax.errors import UserError
 from transformer_jax.evaluation import suspicions
 from transformer_jax.evaluation.languages import (
     describe_tokenisation,
-    normalise_language,
     sacrebleu_metric,
 )
 from transformer_jax.evaluation.scored_text import ScoredText, describe_length
+from transformer_jax.language_codes import normalise_language
 from transformer_jax.text_table import text_table
 
 # sacreBLEU's own default, so that its command line gives the same numbers.

@@ -7,8 +7,8 @@ from typing import Any
 from transformer_jax.config import sections
 from transformer_jax.config.tree import fields_of, leaves, source_section
 from transformer_jax.data.sources import SOURCES
-from transformer_jax.evaluation.languages import short_code
 from transformer_jax.fields import declared
+from transformer_jax.language_codes import short_code
 from transformer_jax.reports import paper_numbers
 from transformer_jax.reports.render import Report
 from transformer_jax.reports.run_summary import RunSummary, read_run

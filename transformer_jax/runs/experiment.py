@@ -56,13 +56,13 @@ from transformer_jax.tasks.task import ValidationParts
 from transformer_jax.training import loop
 from transformer_jax.training.checkpoints import CheckpointStore
 from transformer_jax.training.compiled_step import compiling_ahead
+from transformer_jax.training.progress import ProgressWriter
 from transformer_jax.training.saved_arrays import check_directory
 from transformer_jax.training.state import TrainState, create_state
 from transformer_jax.training.step import LossFn, eval_step, train_step
 from transformer_jax.training.writers import (
     JsonLinesWriter,
     MetricWriter,
-    ProgressWriter,
     TensorBoardWriter,
 )
 
@@ -132,7 +132,7 @@ def default_writers(directory: RunDirectory) -> list[MetricWriter]:
     return [
         JsonLinesWriter(directory.metrics_path),
         TensorBoardWriter(directory.events),
-        ProgressWriter(),
+        ProgressWriter(device=jax.default_backend()),
     ]
 
 

@@ -16,9 +16,7 @@ from transformer_jax.decoding.translator_settings import TranslatorSettings
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation.comet import CometMetric
 from transformer_jax.evaluation.languages import (
-    normalise_language,
     sacrebleu_metric,
-    short_code,
 )
 from transformer_jax.evaluation.phenomenon_scores import (
     PhenomenonScores,
@@ -28,6 +26,7 @@ from transformer_jax.evaluation.scored_text import ScoredText, name_test_set
 from transformer_jax.evaluation.scores import Scores, score
 from transformer_jax.files import as_path, read_checked_json
 from transformer_jax.grammar.phenomena import PHENOMENA, phenomenon_examples
+from transformer_jax.language_codes import normalise_language, short_code
 from transformer_jax.runs.averages import find_doubts, is_comparable
 from transformer_jax.runs.corpus import tokens_directory
 from transformer_jax.runs.repetition_record import (

@@ -5,17 +5,13 @@ import logging
 import math
 import os
 import pathlib
-import sys
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
 from transformer_jax.files import write_atomically
-from transformer_jax.training.metrics import WAITED
 from transformer_jax.training.metrics_file import read_rows, row_line
 
 _LOGGER = logging.getLogger(__name__)
-_PER_SECOND = "_per_second"
 
 
 class MetricWriter:
@@ -122,98 +118,3 @@ class TensorBoardWriter(MetricWriter):
     def close(self) -> None:
         if self._writer is not None:
             self._writer.close()
-
-
-class ProgressWriter(MetricWriter):
-    """A progress bar on a terminal; elsewhere a line now and then."""
-
-    def __init__(
-        self, stream: TextIO | None = None, *, seconds_between_lines: float = 30.0
-    ) -> None:
-        self._stream = sys.stderr if stream is None else stream
-        self._seconds_between_lines = seconds_between_lines
-        self._bar: Any = None
-
-    def begin(self, start_step: int, num_steps: int) -> None:
-        """Show the bar, or start the clock for the first line."""
-        from tqdm import tqdm
-
-        self._num_steps = num_steps
-        self._start_step = start_step
-        self._start = time.monotonic()
-        self._waited = 0.0
-        self._last_line = -math.inf
-        if self._stream.isatty():
-            self._bar = tqdm(
-                total=num_steps,
-                initial=start_step,
-                unit="step",
-                file=self._stream,
-                dynamic_ncols=True,
-                bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]",
-                postfix="XLA compiles the first step",
-            )
-
-    def advance(self, step: int) -> None:
-        if self._bar is not None:
-            if self._bar.n == self._start_step:
-                self._bar.set_postfix_str("")
-            self._bar.update(step - self._bar.n)
-
-    def write(self, step: int, values: Mapping[str, float]) -> None:
-        text, now = _summary(values), time.monotonic()
-        self._waited += values.get(f"train/{WAITED}", 0.0)
-        left = _time_left(
-            step,
-            self._start_step,
-            self._num_steps,
-            now - self._start - self._waited,
-        )
-        scores = {k: v for k, v in values.items() if not k.startswith("train/")}
-        if self._bar is not None:
-            if text:
-                # A narrow terminal cuts the end off.
-                self._bar.set_postfix_str(", ".join(filter(None, [left, text])))
-            if scores:
-                self._bar.write(f"step {step}: {_scores(scores)}", file=self._stream)
-            return
-        is_due = now - self._last_line >= self._seconds_between_lines
-        if scores or is_due or step == self._num_steps:
-            self._last_line = now
-            parts = [f"step {step}/{self._num_steps}", text, _scores(scores), left]
-            print("  ".join(filter(None, parts)), file=self._stream, flush=True)
-
-    def close(self) -> None:
-        if self._bar is not None:
-            self._bar.close()
-
-
-def _summary(values: Mapping[str, float]) -> str:
-    """Say in short how training goes; nothing if `values` are not of training."""
-    if "train/loss" not in values:
-        return ""
-    parts = [
-        f"loss {values['train/loss']:.3f}",
-        f"learning rate {values['train/learning_rate']:.2e}",
-    ]
-    # The last by name: of source and target the target, which is what is learnt.
-    speeds = sorted(name for name in values if name.endswith(_PER_SECOND))
-    for name in speeds[-1:]:
-        tokens = name.removeprefix("train/").removesuffix(_PER_SECOND)
-        parts.append(f"{values[name]:.0f} {tokens.replace('_', ' ')}/s")
-    if "train/padding_share" in values:
-        parts.append(f"padding {100 * values['train/padding_share']:.0f} %")
-    return ", ".join(parts)
-
-
-def _scores(values: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {value:.4g}" for name, value in values.items())
-
-
-def _time_left(step: int, start_step: int, num_steps: int, elapsed: float) -> str:
-    if step <= start_step:
-        return ""
-    seconds = round((num_steps - step) * elapsed / (step - start_step))
-    minutes, seconds = divmod(seconds, 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{seconds:02d} left"

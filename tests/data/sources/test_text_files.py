@@ -66,8 +66,8 @@ def test_what_is_odd_is_kept_in_its_line_counted_and_said(write):
     for part in (
         "2 pairs",
         "skipped 1 with an empty side",
-        "carriage returns: 2",
-        "byte-order marks: 1",
+        "carriage returns stripped: 2",
+        "byte-order marks stripped: 1",
         "kept inside lines: 4",
     ):
         assert part in source.describe()
@@ -182,3 +182,71 @@ def test_a_comma_inside_a_file_name_is_explained(four, write, tmp_path):
 def test_text_without_a_single_pair_is_refused(write):
     with pytest.raises(UserError, match="None of the 2 pairs in .* has text on both"):
         TextFiles([write("a", "x\n\n")], [write("b", "\ny\n")])
+
+
+def test_a_file_that_is_missing_is_told_with_what_is_looked_for_and_there(
+    four, write, tmp_path
+):
+    write("dev.source", "x\n")
+    (tmp_path / "validation.source").unlink()
+    with pytest.raises(UserError) as caught:
+        _open(tmp_path, **four)
+    for words in (
+        f"There is no file {tmp_path / 'validation.source'}.",
+        "Looked for are train.source, train.target, validation.source, validation.tar",
+        f"; {tmp_path} holds dev.source, train.source, train.target, validation.target",
+        "--config.data.train_source=NAME",
+    ):
+        assert words in str(caught.value)
+    with pytest.raises(UserError, match="none is no directory"):
+        _open(tmp_path / "none", **four)
+    for number in range(20):
+        write(f"a{number}", "")
+    with pytest.raises(UserError, match=r"holds a0, a1, a10, .* and \d+ more\. Ren"):
+        _open(tmp_path, **four)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "words"),
+    [
+        (
+            "t.de",
+            "t.en",
+            "train_source=t.de is called by the language 'de', but source",
+        ),
+        (
+            "t.txt",
+            "t.eng.gz",
+            "train_target=t.eng.gz .* target_language='de'.*Exchange",
+        ),
+        ("t.en, u.de", "t, u", "train_source=u.de is called"),
+    ],
+)
+def test_files_called_by_the_other_language_are_refused(
+    four, tmp_path, source, target, words
+):
+    settings = four | {"train_source": source, "train_target": target}
+    with pytest.raises(UserError, match=words):
+        _open(tmp_path, **settings)
+
+
+def test_files_called_by_a_third_language_are_warned_of(four, write, tmp_path, caplog):
+    fields = four | {"train_target": write("train.fr", "x\n").name}
+    _open(tmp_path, **fields)
+    (warning,) = [entry for entry in caplog.messages if "is it right?" in entry]
+    assert "train_target=train.fr is called by the language 'fr'" in warning
+
+
+def test_files_called_by_their_languages_are_not_warned_of(
+    four, write, tmp_path, caplog
+):
+    names = ("a.en", "b.de-en.deu")
+    fields = four | dict(
+        zip(
+            ("train_source", "train_target"),
+            [write(name, "x\n").name for name in names],
+            strict=True,
+        )
+    )
+    _open(tmp_path, **fields)
+    assert "called by" not in caplog.text

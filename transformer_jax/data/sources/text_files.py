@@ -18,8 +18,12 @@ from transformer_jax.data.text_source import OpenRequest, Text, TextSource
 from transformer_jax.errors import UserError
 from transformer_jax.fields import free
 from transformer_jax.files import as_path
+from transformer_jax.language_codes import language_of_name, short_code
 
 _LOGGER = logging.getLogger(__name__)
+
+# How many of a folder's files to name in a message.
+_MOST_NAMES = 12
 
 Paths = Sequence[str | os.PathLike[str]]
 
@@ -58,6 +62,8 @@ def check_text_files(settings: TextFileSettings, languages: Sequence[str]) -> No
                 f"{settings.directory!r}."
             )
         _check_paths(sides)
+        if len(sides) == len(languages):
+            _check_names(split, sides, languages)
 
 
 def open_text_files(
@@ -71,9 +77,12 @@ def open_text_files(
     check_text_files(settings, request.languages)
     splits = _splits(settings)
     # All of them, before the first is read.
-    for split in splits:
-        for side in ("source", "target")[: len(request.languages)]:
-            _require_files(settings, f"{split}_{side}")
+    fields = [
+        f"{split}_{side}"
+        for split in splits
+        for side in ("source", "target")[: len(request.languages)]
+    ]
+    _require_files(settings, fields)
     return {split: _open_split(split, settings, request) for split in splits}
 
 
@@ -112,23 +121,72 @@ def _paths(settings: TextFileSettings, field: str) -> list[pathlib.Path]:
     return [directory / as_path(path.strip()) for path in paths if path.strip()]
 
 
-def _require_files(settings: TextFileSettings, field: str) -> None:
-    """Make sure that what a field names can be read more than once.
+def _check_names(
+    split: str, sides: Sequence[Sequence[pathlib.Path]], languages: Sequence[str]
+) -> None:
+    """Look at the languages that files are called by, as .de.
 
     Raises:
-      UserError: names the file; explains commas where there are any.
+      UserError: if one is called by the other side's language.
     """
-    value = getattr(settings, field)
-    for path in _paths(settings, field):
-        try:
-            require_regular_file(path)
-        except UserError as error:
-            if "," not in value:
-                raise
-            raise UserError(
-                f"{error} Commas part the names in {field}={value!r}: rename a file "
-                "whose own name holds one, or make a link to it."
-            ) from error
+    codes = [short_code(language) for language in languages]
+    for side, paths, own in zip(("source", "target"), sides, codes, strict=False):
+        for path in paths:
+            called = language_of_name(path, languages)
+            if called is None or called == own:
+                continue
+            given = (
+                f"{split}_{side}={path.name} is called by the language {called!r}, but "
+                f"{side}_language={own!r}."
+            )
+            if called in codes:
+                raise UserError(
+                    f"{given} Exchange the two files or the two languages, or rename "
+                    "the files."
+                )
+            _LOGGER.warning(
+                "config.data.%s Scores depend on the language: is it right?", given
+            )
+
+
+def _contents(directory: pathlib.Path) -> str:
+    """Say what lies in a directory."""
+    if not directory.is_dir():
+        return f"{directory} is no directory"
+    names = sorted(path.name for path in directory.iterdir())
+    more = [f"and {len(names) - _MOST_NAMES} more"] * (len(names) > _MOST_NAMES)
+    held = ", ".join([*names[:_MOST_NAMES], *more])
+    return f"{directory} {f'holds {held}' if held else 'is empty'}"
+
+
+def _require_files(settings: TextFileSettings, fields: Sequence[str]) -> None:
+    """Make sure that all the files can be read, and more than once.
+
+    Raises:
+      UserError: names the file; explains what is looked for, and commas.
+    """
+    for field in fields:
+        value = getattr(settings, field)
+        for path in _paths(settings, field):
+            try:
+                require_regular_file(path)
+            except UserError as error:
+                advice = [
+                    f"Commas part the names in {field}={value!r}: rename a file whose "
+                    "own name holds one, or make a link to it."
+                ] * ("," in value)
+                if not os.path.lexists(path):
+                    advice.append(_what_is_looked_for(settings, fields))
+                raise UserError(" ".join([str(error), *advice])) from error
+
+
+def _what_is_looked_for(settings: TextFileSettings, fields: Sequence[str]) -> str:
+    names = ", ".join(getattr(settings, field) for field in fields)
+    contents = _contents(as_path(settings.directory or "."))
+    return (
+        f"Looked for are {names}; {contents}. Rename your files, or give their names, "
+        f"as in --config.data.{fields[0]}=NAME."
+    )
 
 
 class TextFiles:
@@ -233,11 +291,13 @@ class TextFiles:
         """Return in one line what was read and what was odd about it."""
         files = list(itertools.chain.from_iterable(self._sides))
         counts = sum((file.counts for file in files), LineCounts())
-        return (
-            f"{_names([file.path for file in files])}: {len(self)} {self._noun}; "
-            f"skipped {self.drops['empty']} with an empty side; "
-            f"{counts.describe_oddities()}"
-        )
+        blank = self.drops["empty"]
+        parts = [
+            f"{_names([file.path for file in files])}: {len(self)} {self._noun}",
+            f"skipped {blank} with an empty side" if blank else "",
+            counts.describe_oddities(),
+        ]
+        return "; ".join(filter(None, parts))
 
 
 def _check_paths(sides: Sequence[Paths]) -> None:
