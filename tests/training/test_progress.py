@@ -60,7 +60,7 @@ def test_on_a_terminal_progress_is_a_bar():
     writer.advance(41)
     writer.write(50, TRAINING)
     writer.close()
-    assert "XLA compiles the first step" in stream.getvalue()
+    assert "XLA compiles the step" in stream.getvalue()
     assert "41/100" in stream.getvalue()
     assert "left, loss 2.500" in stream.getvalue()
     assert "1234 target tokens/s" in stream.getvalue()
@@ -102,3 +102,19 @@ def test_a_run_that_its_device_needs_days_for_is_told_of_once(
     assert told.count("At this speed") == (0 if days is None else 1)
     if days:
         assert f"takes {days} days more on this {device.upper()}" in told
+
+
+def test_while_xla_compiles_the_bar_says_so_and_not_how_much_time_is_left():
+    stream = _Terminal()
+    writer = _begun(ProgressWriter(stream))
+    for step, num_programs in ((1, 3), (2, 2), (3, 2)):
+        writer.wait_for_compiler(num_programs)
+        writer.advance(step)
+        writer.write(step, TRAINING)
+    assert "XLA compiles the step, shapes left: 3" in stream.getvalue()
+    assert "XLA compiles the step, shapes left: 2, loss 2.500" in stream.getvalue()
+    assert "0 left" not in stream.getvalue()
+    writer.wait_for_compiler(0)
+    writer.write(4, TRAINING)
+    assert stream.getvalue().rpartition("\r")[2].count("left, loss 2.500") == 1
+    assert "shapes" not in stream.getvalue().rpartition("\r")[2]

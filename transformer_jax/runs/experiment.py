@@ -213,6 +213,7 @@ def _train(
                     ),
                     as_saved=as_saved,
                     waited_seconds=lambda: compiled_step.waited_seconds,
+                    num_compiling=compiled_step.num_compiling,
                 ),
                 store=store,
                 writers=writers,

@@ -52,7 +52,7 @@ class CompiledStep:
             self._programs[_shapes(batch)] = executor.submit(
                 lambda batch: step.lower(state, batch, rng).compile(), batch
             )
-        self._waiting = set(self._programs)
+        self._is_ready = False
 
     def __call__(self, state: Any, batch: Any, rng: Any) -> Any:
         """Take the step, once its program is there."""
@@ -62,15 +62,19 @@ class CompiledStep:
         asked = time.monotonic()
         program = self._programs[shapes].result()
         self.waited_seconds += time.monotonic() - asked
-        if self._waiting:
+        if not self._is_ready and not self.num_compiling():
+            self._is_ready = True
             self._report()
         return program(state, batch, rng)
 
+    def num_compiling(self) -> int:
+        """Return for how many shapes the program is not there yet."""
+        return sum(not program.done() for program in self._programs.values())
+
     def _report(self) -> None:
-        """Say once how long compiling took, when the last program is there."""
-        self._waiting = {s for s in self._waiting if not self._programs[s].done()}
+        """Say how long compiling took, now that the last program is there."""
         seconds = time.monotonic() - self._started
-        if not self._waiting and seconds >= _SECONDS_TO_SAY:
+        if seconds >= _SECONDS_TO_SAY:
             _LOGGER.info(
                 "The step is compiled for all %d shapes of batches, %.0f s after the "
                 "start; steps waited %.0f s for it",

@@ -86,6 +86,7 @@ class Procedure:
       evaluate: scores a state on the validation set; None never does.
       as_saved: turns a state into the form that it is saved in.
       waited_seconds: how long steps have waited so far for XLA to compile them.
+      num_compiling: how many programs XLA has left to compile.
     """
 
     train_step: TrainStep
@@ -94,6 +95,7 @@ class Procedure:
     evaluate: Evaluate | None
     as_saved: Callable[[TrainState], TrainState] = lambda state: state
     waited_seconds: Callable[[], float] = lambda: 0.0
+    num_compiling: Callable[[], int] = lambda: 0
 
 
 def train(
@@ -142,6 +144,7 @@ def train(
             batch = next(batches, None)
             if batch is None:
                 raise ValueError(f"batches_from must not end, but did at step {step}.")
+            writer.wait_for_compiler(procedure.num_compiling())
             state, sums = procedure.train_step(state, batch, dropout_rng)
             step += 1
             window.add(sums)

@@ -1,10 +1,14 @@
 """How far training is, for the person who waits for it."""
 
+import contextlib
 import math
 import sys
 import time
 from collections.abc import Mapping
 from typing import Any, TextIO
+
+from tqdm import tqdm
+from tqdm.contrib.logging import logging_redirect_tqdm
 
 from transformer_jax.training.metrics import WAITED
 from transformer_jax.training.writers import MetricWriter
@@ -39,20 +43,22 @@ class ProgressWriter(MetricWriter):
         self._stream = sys.stderr if stream is None else stream
         self._seconds_between_lines = seconds_between_lines
         self._device = device
-        self._bar: Any = None
+        self._bar: tqdm[Any] | None = None
+        self._open = contextlib.ExitStack()
 
     def begin(self, start_step: int, num_steps: int) -> None:
         """Show the bar, or start the clock for the first line."""
-        from tqdm import tqdm
-
         self._num_steps = num_steps
         self._start_step = start_step
         self._start = time.monotonic()
         self._waited = 0.0
+        self._num_programs = 0  # That XLA has left to compile.
+        self._left = self._text = ""
         self._last_line = -math.inf
         self._first: tuple[int, float] | None = None  # A step, and when it was done.
         self._is_judged = self._device not in _LONGEST_DAYS
         if self._stream.isatty():
+            self._open.enter_context(logging_redirect_tqdm())
             self._bar = tqdm(
                 total=num_steps,
                 initial=start_step,
@@ -60,19 +66,24 @@ class ProgressWriter(MetricWriter):
                 file=self._stream,
                 dynamic_ncols=True,
                 bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]",
-                postfix="XLA compiles the first step",
+                postfix="XLA compiles the step",
             )
+
+    def wait_for_compiler(self, num_programs: int) -> None:
+        if num_programs != self._num_programs:
+            self._num_programs = num_programs
+            self._show()
 
     def advance(self, step: int) -> None:
         if self._bar is not None:
             if self._bar.n == self._start_step:
-                self._bar.set_postfix_str("")
+                self._show()
             self._bar.update(step - self._bar.n)
         if not self._is_judged:
             self._judge(step, time.monotonic())
 
     def write(self, step: int, values: Mapping[str, float]) -> None:
-        text, now = _summary(values), time.monotonic()
+        text, now = _summary(values, self._bar is not None), time.monotonic()
         self._waited += values.get(f"train/{WAITED}", 0.0)
         left = _time_left(
             step,
@@ -84,8 +95,8 @@ class ProgressWriter(MetricWriter):
         is_due = now - self._last_line >= self._seconds_between_lines
         if self._bar is not None:
             if text:
-                # A narrow terminal cuts the end off.
-                self._bar.set_postfix_str(", ".join(filter(None, [left, text])))
+                self._left, self._text = left, text
+                self._show()
         elif scores or is_due or step == self._num_steps:
             self._last_line = now
             parts = [f"step {step}/{self._num_steps}", text, left]
@@ -94,14 +105,17 @@ class ProgressWriter(MetricWriter):
             self._say(_scores(step, scores))
 
     def close(self) -> None:
+        self._open.close()
         if self._bar is not None:
             self._bar.close()
 
     def _judge(self, step: int, now: float) -> None:
         """Say, as soon as the speed can be told, if training will take absurdly long.
 
-        The first step has waited for XLA, and is no measure.
+        A step that may have waited for XLA is no measure.
         """
+        if self._num_programs:
+            return
         if self._first is None:
             self._first = step, now
             return
@@ -118,6 +132,17 @@ class ProgressWriter(MetricWriter):
                 "configs/own_text_tiny.py suits a laptop."
             )
 
+    def _show(self) -> None:
+        """Bring the text behind the bar up to date; a narrow terminal cuts it off.
+
+        While XLA compiles, the speed says nothing about the time that is left.
+        """
+        if self._bar is not None:
+            left = self._left
+            if self._num_programs:
+                left = f"XLA compiles the step, shapes left: {self._num_programs}"
+            self._bar.set_postfix_str(", ".join(filter(None, [left, self._text])))
+
     def _say(self, line: str) -> None:
         """Write a line, above the bar if there is one."""
         if self._bar is not None:
@@ -126,20 +151,24 @@ class ProgressWriter(MetricWriter):
             print(line, file=self._stream, flush=True)
 
 
-def _summary(values: Mapping[str, float]) -> str:
-    """Say in short how training goes; nothing if `values` are not of training."""
+def _summary(values: Mapping[str, float], is_short: bool) -> str:
+    """Say how training goes; nothing if `values` are not of training.
+
+    Args:
+      values: by name.
+      is_short: leave out what changes slowly, so that there is room for a bar.
+    """
     if "train/loss" not in values:
         return ""
-    parts = [
-        f"loss {values['train/loss']:.3f}",
-        f"lr {values['train/learning_rate']:.2e}",
-    ]
+    parts = [f"loss {values['train/loss']:.3f}"]
+    if not is_short:
+        parts.append(f"lr {values['train/learning_rate']:.2e}")
     # The last by name: of source and target the target, which is what is learnt.
     speeds = sorted(name for name in values if name.endswith(_PER_SECOND))
     for name in speeds[-1:]:
         tokens = name.removeprefix("train/").removesuffix(_PER_SECOND)
         parts.append(f"{values[name]:.0f} {tokens.replace('_', ' ')}/s")
-    if "train/padding_share" in values:
+    if "train/padding_share" in values and not is_short:
         parts.append(f"padding {100 * values['train/padding_share']:.0f} %")
     return ", ".join(parts)
 

@@ -23,6 +23,12 @@ class MetricWriter:
         What a run that was broken off wrote of later steps is about to come again.
         """
 
+    def wait_for_compiler(self, num_programs: int) -> None:
+        """Hear, before a step, how many programs XLA has left to compile.
+
+        The step waits if its own is among them.
+        """
+
     def advance(self, step: int) -> None:
         """Hear that `step` updates are done (or on their way on the device)."""
 
@@ -48,6 +54,10 @@ class MetricWriters(MetricWriter):
     def begin(self, start_step: int, num_steps: int) -> None:
         for writer in self._writers:
             writer.begin(start_step, num_steps)
+
+    def wait_for_compiler(self, num_programs: int) -> None:
+        for writer in self._writers:
+            writer.wait_for_compiler(num_programs)
 
     def advance(self, step: int) -> None:
         for writer in self._writers:
