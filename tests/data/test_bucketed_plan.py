@@ -87,8 +87,9 @@ def test_one_position_is_counted_for_eos_and_fillers_count_as_padding():
     )
     assert plan.batches_per_epoch == 2
     assert plan.real_token_share() == (16 / 40, 30 / 56)
-    summary, *table = plan.describe().splitlines()
-    assert summary.endswith("40.0% of source positions, 53.6% of target positions")
+    summary, shares, *table = plan.describe().splitlines()
+    assert summary == "5 pairs in 2 batches an epoch, 1 shapes"
+    assert shares.endswith("40.0% of source positions, 53.6% of target positions")
     assert table == [
         "rows  source  target  batches",
         "----  ------  ------  -------",

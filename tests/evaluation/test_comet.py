@@ -87,8 +87,8 @@ def test_comet_is_a_row_of_the_table_and_a_field_of_the_json(folder, calls):
         lines, references, "de", sources=sources, comet=load_comet(folder)
     )
     row = next(r for r in found.table().splitlines() if r.startswith("COMET"))
-    assert row.split("  ")[0] == "COMET, wmt-a-da"
-    assert "0.3000" in row
+    assert row.split("  ")[0] == "COMET x 100, wmt-a-da"
+    assert "30.00" in row
     fields = json.loads(json.dumps(found.as_dict()))
     assert fields["comet"] == 0.3
     assert fields["comet_signature"] == "model:wmt-a-da|version:2.2.7"

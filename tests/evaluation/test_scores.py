@@ -226,11 +226,7 @@ def test_what_is_short_is_said_in_the_table_in_json_and_in_a_note():
     # 11 of 15 tokens.
     assert found.as_dict()["length_ratio"] == 0.7333
     assert found.as_dict()["brevity_penalty"] == round(math.exp(1 - 15 / 11), 4)
-    rows = found.table().splitlines()[6:8]
-    assert [row.split()[1:4] for row in rows] == [
-        ["brevity", "penalty", "0.695"],
-        ["length", "ratio", "0.733"],
-    ]
+    assert "brevity penalty: 0.695, length ratio: 0.733\n" in found.table()
     assert any("hypothesis has 0.733 of the ref" in note for note in found.notes)
 
 

@@ -1,5 +1,6 @@
 """The paired bootstrap: sacreBLEU's numbers, the same each time, and its pitfalls."""
 
+import dataclasses
 import json
 import logging
 import os
@@ -145,3 +146,15 @@ def test_several_references_are_used_and_what_is_short_is_remarked_on():
     assert comparison.as_dict()["scores"][0]["length_ratio"] < 0.9
     assert "brevity penalty  length ratio" in comparison.table()
     assert not any("The hypothesis has" in note for note in comparison.notes)
+
+
+@pytest.mark.parametrize(
+    ("p_value", "shown"),
+    [(0.004995, "0.005"), (0.5, "0.500"), (0.0001, "<0.001"), (1.0, "1.000")],
+)
+def test_p_values_have_three_decimals_in_the_table(p_value, shown):
+    comparison = _compare()
+    baseline, hypothesis, *_ = comparison.scores
+    hypothesis = dataclasses.replace(hypothesis, p_value=p_value)
+    table = dataclasses.replace(comparison, scores=(baseline, hypothesis)).table()
+    assert f"  {shown}  " in table.splitlines()[3]

@@ -147,7 +147,7 @@ class BatchPlan:
             rows.append([str(number) for number in numbers])
         return (
             f"{self._num_pairs} pairs in {self.batches_per_epoch} batches an "
-            f"epoch, {len(self.shapes)} shapes; real tokens: {source_share:.1%} of "
+            f"epoch, {len(self.shapes)} shapes\nreal tokens: {source_share:.1%} of "
             f"source positions, {target_share:.1%} of target positions\n"
             f"{text_table(rows, right=range(4))}"
         )

@@ -32,7 +32,7 @@ from transformer_jax.evaluation.languages import (
 )
 from transformer_jax.evaluation.scored_text import ScoredText, describe_length
 from transformer_jax.language_codes import normalise_language
-from transformer_jax.text_table import text_table
+from transformer_jax.text_table import paragraph, text_table
 
 _HYPHEN = re.compile(r"(\S)-(\S)")
 
@@ -105,27 +105,25 @@ class Scores:
                 self.tokenised_lowercase_bleu_signature,
             ),
         ]
-        for name, value in (
-            ("sacreBLEU's brevity penalty", self.brevity_penalty),
-            ("sacreBLEU's length ratio", self.length_ratio),
-        ):
-            if value is not None:
-                rows.append((name, f"{value:.3f}", "", "", ""))
         if self.comet is not None and self.comet_signature is not None:
             model = _parse_signature(self.comet_signature)["model"]
-            rows.append(
-                (f"COMET, {model}", f"{self.comet:.4f}", "mixed", "its own", "")
+            # Not in per cent by itself, unlike the others.
+            value = f"{100 * self.comet:.2f}"
+            rows.append((f"COMET x 100, {model}", value, "mixed", "its own", ""))
+        below = [f"sentences: {describe_length(self.num_sentences, self.test_set)}"]
+        if self.brevity_penalty is not None and self.length_ratio is not None:
+            below.append(
+                f"sacreBLEU's brevity penalty: {self.brevity_penalty:.3f}, length "
+                f"ratio: {self.length_ratio:.3f}"
             )
-        lines = [
-            text_table(rows, right=[1]),
-            "",
-            f"sentences: {describe_length(self.num_sentences, self.test_set)}",
+        below += [
             f"sacreBLEU: {self.sacrebleu_signature}",
             f"chrF2: {self.chrf_signature}",
         ]
         if self.comet_signature is not None:
-            lines.append(f"COMET: {self.comet_signature}")
-        return "\n".join(lines + [f"note: {note}" for note in self.notes])
+            below.append(f"COMET: {self.comet_signature}")
+        below += [f"note: {note}" for note in self.notes]
+        return "\n".join([text_table(rows, right=[1]), "", *map(paragraph, below)])
 
     def _row(
         self, name: str, value: float | None, signature: str | None

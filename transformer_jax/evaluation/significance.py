@@ -25,7 +25,7 @@ from transformer_jax.evaluation.languages import (
 )
 from transformer_jax.evaluation.scored_text import ScoredText, describe_length
 from transformer_jax.language_codes import normalise_language
-from transformer_jax.text_table import text_table
+from transformer_jax.text_table import paragraph, text_table
 
 # sacreBLEU's own default, so that its command line gives the same numbers.
 SEED = 12345
@@ -102,7 +102,7 @@ class Comparison:
         rows: list[tuple[str, ...]] = [(*header, "brevity penalty", "length ratio")]
         for score in self.scores:
             low, high = score.interval
-            p_value = "" if score.p_value is None else f"{score.p_value:.4g}"
+            p_value = "" if score.p_value is None else _p_value(score.p_value)
             rows.append(
                 (
                     score.metric,
@@ -117,16 +117,18 @@ class Comparison:
                 )
             )
         signatures = {score.metric: score.signature for score in self.scores}
-        return "\n".join(
-            [
-                text_table(rows, right=[2, 4, 5, 6]),
-                "",
-                f"sentences: {describe_length(self.num_sentences, self.test_set)}",
-                f"paired bootstrap: {self.num_samples} samples, seed {self.seed}",
-                *(f"{metric}: {text}" for metric, text in signatures.items()),
-                *(f"note: {note}" for note in self.notes),
-            ]
-        )
+        below = [
+            f"sentences: {describe_length(self.num_sentences, self.test_set)}",
+            f"paired bootstrap: {self.num_samples} samples, seed {self.seed}",
+            *(f"{metric}: {text}" for metric, text in signatures.items()),
+            *(f"note: {note}" for note in self.notes),
+        ]
+        table = text_table(rows, right=range(2, 7))
+        return "\n".join([table, "", *map(paragraph, below)])
+
+
+def _p_value(value: float) -> str:
+    return f"{value:.3f}" if value >= 0.0005 else "<0.001"
 
 
 def compare(
