@@ -40,8 +40,9 @@ test-slow: $(INSTALLED)  ## Run the tests that take longer.
 docs: $(INSTALLED)  ## Write the reports on the paper's tables and on speed into docs/ again.
 	mkdir -p docs
 	for name in table2 table3 cost accelerators fields; do \
-	  $(BIN)/python -m transformer_jax report $$name > docs/$$name.md || exit 1; done
-	$(BIN)/python -m transformer_jax report table1 --plot docs/table1.svg > docs/table1.md
+	  $(BIN)/python -m transformer_jax report $$name --format markdown > docs/$$name.md || exit 1; done
+	$(BIN)/python -m transformer_jax report table1 --format markdown --plot docs/table1.svg \
+	  > docs/table1.md
 	$(BIN)/python -m benchmarks.report > docs/performance.md
 
 lint: $(INSTALLED)  ## Check style and types.

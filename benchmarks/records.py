@@ -8,11 +8,19 @@ import pathlib
 import platform
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from benchmarks.hardware import host
-from transformer_jax.text_table import text_table
+from transformer_jax.reports.render import (
+    Column,
+    Report,
+    by_itself,
+    decimals,
+    one_table,
+    powers,
+    render,
+)
 
 RESULTS = pathlib.Path(__file__).resolve().parent / "results"
 # What every file of results has; `read_record` holds them to it.
@@ -42,6 +50,35 @@ _PLACES = {
 }
 
 
+_MOST_DECIMALS = 4
+# What people read instead of the names of figures, with the unit.
+_HEADINGS = {
+    "ms": "time, ms",
+    "low": "lowest, ms",
+    "high": "highest, ms",
+    "times_ours": "times ours",
+    "times_low": "times ours, lowest",
+    "times_high": "times ours, highest",
+    "target_tokens_s": "target tokens/s",
+    "full_target_tokens_s": "target tokens/s at full speed",
+    "sentences_s": "sentences/s",
+    "pairs_s": "pairs/s",
+    "tflops": "TFLOP/s",
+    "of_peak": "share of the chip's peak",
+    "of_product": "share of a large product's rate",
+    "peak_gib": "most memory, GiB",
+    "scratch_gib": "scratch, GiB",
+    "compile_seconds": "compiling, s",
+    "compile_processor_seconds": "compiling, processor s",
+    "plan_seconds": "planning, s",
+    "first_report_s": "first report, s",
+    "full_speed_s": "full speed, s",
+    "seconds": "all, s",
+    "real_source": "real tokens, share of source",
+    "real_target": "real tokens, share of target",
+}
+
+
 def add_record_arguments(parser: argparse.ArgumentParser) -> None:
     """Add where to write the record and what to say beside it."""
     parser.add_argument("--output", metavar="FILE", help="write the record as JSON")
@@ -62,8 +99,7 @@ def record(
       rows: one mapping each, from a figure's name to a number, a text or None.
       device: "device_kind", "num_devices" and such, where there is an accelerator.
     """
-    print(work)
-    print(_table(rows), flush=True)
+    print(render(results_table(work, rows), "table"), flush=True)
     if options.output is None:
         return
     path = pathlib.Path(options.output)
@@ -78,6 +114,32 @@ def record(
         "rows": rows,
     }
     path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def results_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Report:
+    """Return rows of results as a table for people, with columns as rows name them."""
+    columns = []
+    for name in dict.fromkeys(name for row in rows for name in row):
+        values = [row[name] for row in rows if row.get(name) is not None]
+        are_numbers = {float} <= set(map(type, values)) <= {float, int}
+        write = _alike(values) if are_numbers else by_itself
+        heading = _HEADINGS.get(name, name.replace("_", " "))
+        columns.append(Column(name, heading, write))
+    return one_table(title, columns, rows)
+
+
+def _alike(values: Sequence[float]) -> Callable[[float], str]:
+    """Return what writes numbers with equally many decimals.
+
+    So many that the smallest has three digits, if four decimals are enough for that.
+    """
+    smallest = min((abs(value) for value in values if value), default=1.0)
+    if max(values) >= 1e6 or smallest < 1e-3:
+        return powers
+    for number in range(_MOST_DECIMALS):
+        if smallest >= 100 / 10**number:
+            return decimals(number)
+    return decimals(_MOST_DECIMALS)
 
 
 def read_record(path: pathlib.Path) -> dict[str, Any]:
@@ -135,21 +197,3 @@ def command_line(argv: Sequence[str]) -> str:
         else:
             words.append(word)
     return shlex.join(words)
-
-
-def _table(rows: Sequence[Mapping[str, Any]]) -> str:
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    cells = [[column.replace("_", " ") for column in columns]]
-    cells += [[_cell(row.get(name)) for name in columns] for row in rows]
-    numbers = [
-        place
-        for place, name in enumerate(columns)
-        if any(isinstance(row.get(name), int | float) for row in rows)
-    ]
-    return text_table(cells, right=numbers)
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -12,8 +12,8 @@ import pathlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from benchmarks.records import RESULTS, read_record
-from transformer_jax.reports.render import Report, render
+from benchmarks.records import RESULTS, read_record, results_table
+from transformer_jax.reports.render import render
 
 _NOTES = pathlib.Path(__file__).with_name("performance_notes.md")
 _INTRODUCTION = """\
@@ -201,9 +201,8 @@ def make_page(results: pathlib.Path) -> str:
       results: the folder with a JSON file for each measurement.
     """
     records = {path.stem: read_record(path) for path in sorted(results.glob("*.json"))}
-    targets = render(
-        Report("Targets", [_target(t, records) for t in TARGETS]), "markdown"
-    )
+    rows = [_target(target, records) for target in TARGETS]
+    targets = render(results_table("Targets", rows), "markdown")
     parts = ["# Performance", _INTRODUCTION, f"#{targets}"]
     parts.append(_NOTES.read_text(encoding="utf-8").strip())
     parts.append("## Figures")
@@ -241,7 +240,7 @@ def _figures(name: str, record: Mapping[str, Any]) -> str:
     kind = machine.get("device_kind")
     device = "" if kind in (None, "cpu") else f", {kind}"
     versions = ", ".join(f"{k} {v}" for k, v in record["versions"].items())
-    table = render(Report(name, record["rows"]), "markdown")
+    table = render(results_table(name, record["rows"]), "markdown")
     notes = [
         f"{record['work'][0].upper()}{record['work'][1:]}.",
         f"`{record['command']}`, {record['date']}; {machine['processor']}, "

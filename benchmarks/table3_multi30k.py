@@ -19,13 +19,21 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from transformer_jax.commands.messages import command
 from transformer_jax.errors import UserError
 from transformer_jax.reports import row_models
 from transformer_jax.reports.paper_numbers import TABLE_3
-from transformer_jax.reports.render import Report, render
+from transformer_jax.reports.render import (
+    Column,
+    Format,
+    Part,
+    Report,
+    decimals,
+    render,
+    spaced,
+)
 from transformer_jax.reports.run_summary import RunSummary, read_run
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -33,9 +41,26 @@ _NOTES = (
     "configs/multi30k_table3.py: 2 + 2 layers, d_model 64, d_ff 128, 4 heads, 2000 "
     "pieces, 3000 steps of 2048 + 2048 tokens. Validation split, no averaging, beam 4, "
     "alpha 0.6; mean over the seeds, and the spread from the lowest to the highest.",
-    "measured_sacrebleu is sacreBLEU (13a, cased), the paper's BLEU another score; "
-    "perplexity is per piece, of unsmoothed targets.",
-    "The paper's changes are those of paper_row from its base.",
+    "sacreBLEU is 13a, cased, the paper's BLEU another score; perplexity is per piece, "
+    "of unsmoothed targets. Changes are from the base, the paper's from its own.",
+)
+_ROW = Column("row", "row")
+_PAPER = (
+    _ROW,
+    Column("paper_row", "the paper's row"),
+    Column("paper_perplexity_change", "paper's change of perplexity", decimals(2)),
+    Column("paper_bleu_change", "paper's change of BLEU", decimals(1)),
+    Column("computed_params", "parameters", spaced),
+)
+_MEASURED = (
+    _ROW,
+    Column("measured_seeds", "seeds", spaced),
+    Column("measured_perplexity", "perplexity", decimals(2)),
+    Column("measured_perplexity_spread", "its spread", decimals(2)),
+    Column("measured_perplexity_change", "its change", decimals(2)),
+    Column("measured_sacrebleu", "sacreBLEU", decimals(2)),
+    Column("measured_sacrebleu_spread", "its spread", decimals(2)),
+    Column("measured_sacrebleu_change", "its change", decimals(2)),
 )
 
 
@@ -161,7 +186,11 @@ def make_report(output: pathlib.Path, seeds: Sequence[int]) -> Report:
             base = summaries[0] if summaries else None
             summaries.append(_summarise(row, validated, base))
     notes = (f"Seeds {', '.join(map(str, seeds))}.", *_NOTES)
-    return Report("Table 3 in small: Multi30k English-German", summaries, notes)
+    parts = [
+        Part("The paper's differences", _PAPER, summaries),
+        Part("As measured", _MEASURED, summaries),
+    ]
+    return Report("Table 3 in small: Multi30k English-German", parts, summaries, notes)
 
 
 def _summarise(
@@ -198,9 +227,7 @@ def _parse() -> argparse.Namespace:
         "--num_jobs", "--num-jobs", type=int, default=2, choices=range(1, 65)
     )
     parser.add_argument("--only_report", "--only-report", action="store_true")
-    parser.add_argument(
-        "--format", choices=["markdown", "csv", "json"], default="markdown"
-    )
+    parser.add_argument("--format", choices=get_args(Format), default="table")
     return parser.parse_args()
 
 

@@ -3,7 +3,15 @@ import json
 
 import pytest
 
-from benchmarks.records import RESULTS, command_line, read_record, record
+from benchmarks.records import (
+    RESULTS,
+    command_line,
+    read_record,
+    record,
+    results_table,
+)
+from transformer_jax.reports.render import render
+from transformer_jax.text_table import WIDTH
 
 
 def test_a_record_has_what_it_must(tmp_path, capsys):
@@ -13,7 +21,7 @@ def test_a_record_has_what_it_must(tmp_path, capsys):
     content = read_record(path)
     assert content["rows"] == [{"a": "b", "c": 1.0}]
     assert content["machine"]["device_kind"] == "abacus"
-    assert "nothing\na  c\n" in capsys.readouterr().out
+    assert "nothing\n\na     c\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=lambda p: p.stem)
@@ -34,3 +42,18 @@ def test_a_command_does_not_tell_places_on_the_machine():
     assert command_line(argv) == (
         "python -m benchmarks.train --flax_examples PATH --only torch.compile"
     )
+
+
+def test_figures_of_a_column_share_their_decimals():
+    rows = [{"ms": 2825.0658, "gib": 0.8887, "n": 3}, {"ms": 10.2243, "gib": None}]
+    lines = render(results_table("Figures", rows), "table").splitlines()
+    assert [line.split() for line in lines[-2:]] == [
+        ["2825.1", "0.889", "3"],
+        ["10.2", "–", "–"],
+    ]
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=lambda p: p.stem)
+def test_results_fit_a_terminal(path):
+    table = render(results_table("Results", read_record(path)["rows"]), "table")
+    assert max(map(len, table.splitlines())) <= WIDTH

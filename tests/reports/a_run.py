@@ -34,7 +34,7 @@ def write_run(root, text, **data):
         "".join(json.dumps(row) + "\n" for row in rows) + '{"step": 9'
     )
     for split in ("validation", "test"):
-        directory.write_evaluation(f"{split}.step-4.beam4", _evaluation(split), ["x"])
+        directory.write_evaluation(f"{split}.step-4.beam4", evaluation(split), ["x"])
     return directory
 
 
@@ -48,7 +48,8 @@ def _training_report(speed):
     }
 
 
-def _evaluation(split):
+def evaluation(split):
+    """Return what evaluate.py writes down."""
     decoding = default.get_config().decoding
     return {
         "sacrebleu": 27.1,

@@ -8,6 +8,7 @@ from configs import wmt14_ende_base as paper_recipe
 from configs import wmt14_ende_tensor2tensor as tensor2tensor
 from tests.reports.a_run import write_run
 from tests.test_configs import NUM_PARAMS
+from transformer_jax.costs.training import Cost
 from transformer_jax.errors import UserError
 from transformer_jax.files import read_checked_json
 from transformer_jax.reports import (
@@ -20,6 +21,7 @@ from transformer_jax.reports import (
     table3,
 )
 from transformer_jax.reports.paper_numbers import TABLE_3
+from transformer_jax.reports.run_cost import run_cost
 from transformer_jax.reports.run_summary import read_run
 from transformer_jax.runs.hardware_record import record_hardware
 
@@ -69,7 +71,9 @@ def test_table_2_prints_the_papers_flops_from_its_times():
 
 def test_table_2_has_a_row_for_each_text_that_a_run_was_scored_on(run):
     rows = _rows(table2.make_report([run], accelerator="TPU v5e", num_chips=2))
-    row = rows["a_heads_1: test.step-4.beam4"]
+    row = rows["a_heads_1"]
+    assert row["measured_weights"] == "step 4"
+    assert row["measured_search"] == "beam 4, gnmt 1"
     assert row["measured_sacrebleu"] == 27.1
     assert row["measured_paper_bleu"] == 27.6
     assert row["measured_on"] == "newstest2014 (full)"
@@ -90,8 +94,8 @@ def test_table_2_takes_the_devices_that_a_run_wrote_down(run):
 def test_a_chip_that_is_two_devices_to_jax_counts_once(tmp_path):
     directory = write_run(tmp_path / "v3", tmp_path / "text")
     record_hardware(directory, 0, {"device_kind": "TPU v3", "num_devices": 8})
-    cost = table2.run_cost(read_run(directory.root))
-    assert cost["computed_flops_by_time"] == pytest.approx(80 * 4 * 0.4 * 123e12)
+    cost = run_cost(read_run(directory.root))
+    assert cost.flops_by_time == pytest.approx(80 * 4 * 0.4 * 123e12)
 
 
 def test_no_chips_at_all_are_refused(run):
@@ -102,16 +106,16 @@ def test_no_chips_at_all_are_refused(run):
 def test_a_run_that_never_counted_its_time_has_no_cost_by_time(tmp_path):
     directory = write_run(tmp_path / "old", tmp_path / "text")
     directory.metrics_path.write_text('{"step": 4, "train/loss": 2.0}\n')
-    cost = table2.run_cost(read_run(directory.root))
+    cost = run_cost(read_run(directory.root))
     # Batches count as full: 4 of 256 pieces on each side.
-    assert cost.keys() == {"computed_flops"}
-    assert cost["computed_flops"] > 0
+    assert cost.flops > 0
+    assert cost == Cost(cost.accelerator, flops=cost.flops)
 
 
 def test_table_1_measures_self_attention(monkeypatch):
     monkeypatch.setattr(table1, "LENGTHS", (8, 16))
     monkeypatch.setattr(table1, "WIDTHS", (32,))
-    short, long = [row for row in table1.make_report().rows if row["n"]]
+    short, long = [row for row in table1.make_report().rows if "n" in row]
     assert short["measured_path"] == long["measured_path"] == 1
     assert short["measured_chain"] == long["measured_chain"] > 1
     # 8 n d^2 + 4 n^2 d
@@ -224,6 +228,25 @@ def test_the_card_holds_config_scores_and_sizes(run):
     assert "| steps | 4 |" in text
     assert "| target tokens trained on | 1 200 |" in text
     assert "| hardware | 4 x TPU v4 |" in text
+
+
+def test_the_command_prints_a_table_unless_asked_for_markdown():
+    command = [sys.executable, "-m", "transformer_jax", "report", "cost"]
+    outputs = [
+        subprocess.run([*command, *more], capture_output=True, text=True, check=True)
+        for more in ((), ("--format", "markdown"))
+    ]
+    assert outputs[0].stdout.startswith("What the base run costs (estimates)\n\n")
+    assert outputs[1].stdout.startswith("# What the base run costs (estimates)\n\n| ")
+
+
+def test_devices_and_prices_are_about_runs():
+    command = [sys.executable, "-m", "transformer_jax", "report", "cost"]
+    result = subprocess.run(
+        [*command, "--accelerator", "H100"], capture_output=True, text=True
+    )
+    assert result.returncode == 2
+    assert "--accelerator is about runs: name them with --workdirs" in result.stderr
 
 
 def test_the_command_prints_json_rows():

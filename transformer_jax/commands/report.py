@@ -8,6 +8,7 @@ run, or the paper's conditions that a run meets.
 
 import argparse
 from collections.abc import Callable
+from typing import get_args
 
 from transformer_jax.commands.messages import command
 from transformer_jax.commands.parser import PROGRAM, CommandParser
@@ -21,7 +22,19 @@ from transformer_jax.reports import (
     table2,
     table3,
 )
-from transformer_jax.reports.render import Report, render
+from transformer_jax.reports.render import Format, Report, render
+
+
+def _report_cost(options: argparse.Namespace) -> Report:
+    if not options.workdirs:
+        return cost.make_report()
+    return cost.report_runs(
+        options.workdirs,
+        options.accelerator,
+        options.num_chips,
+        options.dollars_per_device_hour,
+    )
+
 
 # name → help, and options → report; the card is written into a run instead.
 _REPORTS: dict[str, tuple[str, Callable[[argparse.Namespace], Report]]] = {
@@ -40,8 +53,8 @@ _REPORTS: dict[str, tuple[str, Callable[[argparse.Namespace], Report]]] = {
         lambda options: table3.make_report(options.workdirs),
     ),
     "cost": (
-        "time and cost of the base run, estimated",
-        lambda options: cost.make_report(),
+        "time and cost: of the base run, estimated, or of runs",
+        _report_cost,
     ),
     "accelerators": (
         "the rates that costs are counted with, and their sources",
@@ -93,7 +106,7 @@ def _parse() -> argparse.Namespace:
             help=text,
             description=text,
         )
-        if name in ("table2", "table3", "card", "reproduce"):
+        if name in ("table2", "table3", "cost", "card", "reproduce"):
             report.add_argument(
                 "--workdirs",
                 nargs="+",
@@ -105,11 +118,14 @@ def _parse() -> argparse.Namespace:
             )
         if name not in _CARD:
             report.add_argument(
-                "--format", choices=["markdown", "csv", "json"], default="markdown"
+                "--format",
+                choices=get_args(Format),
+                default="table",
+                help="how to print",
             )
         if name == "table1":
             report.add_argument("--plot", help="also draw into this .png or .svg file")
-        if name == "table2":
+        if name in ("table2", "cost"):
             report.add_argument(
                 "--accelerator",
                 help="such as 'TPU v5e', if not what the runs wrote down",
@@ -117,4 +133,16 @@ def _parse() -> argparse.Namespace:
             report.add_argument(
                 "--num_chips", type=int, metavar="N", help="how many of them"
             )
-    return parser.parse_args()
+        if name == "cost":
+            report.add_argument(
+                "--dollars_per_device_hour",
+                type=float,
+                metavar="PRICE",
+                help="of the runs' devices, if not the assumed one",
+            )
+    options = parser.parse_args()
+    about_runs = ("accelerator", "num_chips", "dollars_per_device_hour")
+    given = [name for name in about_runs if getattr(options, name, None) is not None]
+    if given and not options.workdirs:
+        parser.error(f"--{given[0]} is about runs: name them with --workdirs")
+    return options

@@ -1,6 +1,7 @@
 """What accelerators can do at most, and what the paper took them to sustain."""
 
 import dataclasses
+import difflib
 import re
 
 from transformer_jax.errors import UserError
@@ -82,9 +83,12 @@ def find_accelerator(name: str) -> Accelerator:
       UserError: if there is none.
     """
     if name not in ACCELERATORS:
+        names = {known.lower(): known for known in ACCELERATORS}
+        near = difflib.get_close_matches(name.lower(), names, n=1)
+        hint = f" Did you mean {names[near[0]]}?" if near else ""
         raise UserError(
             f"There is no accelerator {name!r} in the table. Choose one of "
-            f"{', '.join(ACCELERATORS)}."
+            f"{', '.join(ACCELERATORS)}.{hint}"
         )
     return ACCELERATORS[name]
 

@@ -21,14 +21,14 @@ class Usage:
 
     Attributes:
       source_tokens: pieces of the source side that were trained on.
-      target_tokens: of the target side.
+      target_tokens: of the target side; None where a task counts others.
       seconds: of training, validation and saves left out; None if nobody counted.
       target_tokens_per_second: at its usual speed; None likewise.
       hardware: what it was trained on, in order, as `RUN/hardware.json` has it.
     """
 
-    source_tokens: float
-    target_tokens: float
+    source_tokens: float | None
+    target_tokens: float | None
     seconds: float | None
     target_tokens_per_second: float | None
     hardware: Sequence[Mapping[str, Any]]
@@ -39,12 +39,20 @@ class Cost:
     """What it cost; None where that is not known.
 
     Attributes:
+      accelerator: what it was trained on.
+      hours: of training.
+      device_hours: hours x devices; of CPUs, hosts are counted.
       flops: operations of the model's matrix products, forward and backward.
+      flops_per_second: of them, at the training's usual speed.
       flops_by_time: time x devices x sustained rate, the paper's way.
-      utilisation: product operations a second over the devices' peak.
+      utilisation: `flops_per_second` over the devices' peak.
     """
 
-    flops: float
+    accelerator: Accelerator | None = None
+    hours: float | None = None
+    device_hours: float | None = None
+    flops: float | None = None
+    flops_per_second: float | None = None
     flops_by_time: float | None = None
     utilisation: float | None = None
 
@@ -66,20 +74,25 @@ def training_cost(
     Raises:
       UserError: if there is no such accelerator, or its number is not known.
     """
-    flops = usage.target_tokens and training_flops(
-        model,
-        source_tokens=usage.source_tokens,
-        target_tokens=usage.target_tokens,
-        sentence_length=SENTENCE_LENGTH,
-    )
     device, number = _devices(usage, accelerator, num_chips)
-    by_time = utilisation = None
-    if device is not None and usage.seconds is not None:
-        by_time = sustained_flops(usage.seconds, number, device)
-    if device is not None and usage.target_tokens_per_second is not None:
-        achieved = usage.target_tokens_per_second * flops / usage.target_tokens
-        utilisation = achieved / (number * device.peak)
-    return Cost(flops, by_time, utilisation)
+    flops = rate = by_time = utilisation = hours = device_hours = None
+    if usage.source_tokens and usage.target_tokens:
+        flops = training_flops(
+            model,
+            source_tokens=usage.source_tokens,
+            target_tokens=usage.target_tokens,
+            sentence_length=SENTENCE_LENGTH,
+        )
+        if usage.target_tokens_per_second is not None:
+            rate = usage.target_tokens_per_second * flops / usage.target_tokens
+    if usage.seconds is not None:
+        hours = usage.seconds / 3600
+        device_hours = hours * number if number else None
+        if device is not None:
+            by_time = sustained_flops(usage.seconds, number, device)
+    if device is not None and rate is not None:
+        utilisation = rate / (number * device.peak)
+    return Cost(device, hours, device_hours, flops, rate, by_time, utilisation)
 
 
 def _devices(
@@ -87,15 +100,20 @@ def _devices(
 ) -> tuple[Accelerator | None, float]:
     """Return what was trained on, and how many: as given, or as written down.
 
-    A training that changed its devices on the way has no one answer.
+    A training that changed its devices on the way has no one answer: 0 of them.
     """
     if num_chips is not None and num_chips < 1:
         raise UserError(f"--num_chips={num_chips}: expected at least 1.")
-    used = {(entry["device_kind"], entry["num_devices"]) for entry in usage.hardware}
-    kind, num_jax_devices = used.pop() if len(used) == 1 else ("", 0)
+    used = {
+        (entry["device_kind"], entry["num_devices"], entry.get("num_hosts", 1))
+        for entry in usage.hardware
+    }
+    kind, num_jax_devices, num_hosts = used.pop() if len(used) == 1 else ("", 0, 0)
     device = find_accelerator(accelerator) if accelerator else recognise(kind)
-    if device is None or num_chips is not None:
-        return device, num_chips or 0
+    if num_chips is not None:
+        return device, num_chips
+    if device is None:
+        return None, num_hosts if kind == "cpu" else num_jax_devices
     if not num_jax_devices:
         raise UserError(
             "The run has not written down how many devices it used, or used different "

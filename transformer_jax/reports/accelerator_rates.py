@@ -1,13 +1,23 @@
 """The rates that training costs are counted with, and where they come from."""
 
 from transformer_jax.costs.accelerators import ACCELERATORS, ASSUMED_UTILISATION
-from transformer_jax.reports.render import Report
+from transformer_jax.reports.render import Column, Report, decimals, one_table
+
+_COLUMNS = (
+    Column("row", "accelerator"),
+    Column("peak_tflops", "peak, TFLOP/s", decimals(2)),
+    Column("precision", "precision of the peak"),
+    Column("paper_sustained_tflops", "sustained by the paper, TFLOP/s", decimals(1)),
+    Column("computed_sustained_tflops", "sustained as counted, TFLOP/s", decimals(1)),
+    Column("source", "source"),
+)
 
 
 def make_report() -> Report:
     """List every accelerator that costs can be counted for."""
-    return Report(
+    return one_table(
         "Accelerators",
+        _COLUMNS,
         [
             {
                 "row": accelerator.name,
@@ -20,7 +30,7 @@ def make_report() -> Report:
             for accelerator in ACCELERATORS.values()
         ],
         (
-            "Rates are in TFLOP/s of matrix products.",
+            "Rates are of matrix products.",
             "Training FLOPs the paper's way are time x devices x the sustained rate. "
             "For devices later than the paper's that is an assumed "
             f"{ASSUMED_UTILISATION:.0%} of the peak.",

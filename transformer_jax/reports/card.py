@@ -9,9 +9,9 @@ from transformer_jax.config.tree import fields_of, leaves
 from transformer_jax.errors import UserError
 from transformer_jax.files import write_atomically
 from transformer_jax.reports import row_models
-from transformer_jax.reports.render import Report, render
+from transformer_jax.reports.render import Column, decimals, one_table, render
+from transformer_jax.reports.run_cost import run_cost
 from transformer_jax.reports.run_summary import RunSummary, read_run
-from transformer_jax.reports.table2 import run_cost
 from transformer_jax.runs.components import Parts, languages
 
 _USE = """## How to use it
@@ -22,7 +22,20 @@ _USE = """## How to use it
 RUN is the folder of this file. It needs nothing else.
 """
 
-
+_FACTS = (Column("fact", "fact"), Column("value", "value"))
+_SCORES = (
+    Column("scored", "scored"),
+    Column("score", "score"),
+    Column("value", "value", decimals(2)),
+    Column("signature", "signature"),
+    Column("text", "text"),
+    Column("sentences", "sentences"),
+)
+_DEPARTURES = (
+    Column("field", "field"),
+    Column("value", "value"),
+    Column("default", "default"),
+)
 # The head of its first table, by which a card is known.
 _MARK = "| fact | value |"
 
@@ -48,10 +61,15 @@ def write_card(workdir: str | os.PathLike[str]) -> str:
 def make_card(run: RunSummary) -> str:
     """Return the card as Markdown."""
     parts = row_models.of_run(run)
-    facts = render(Report(run.name, _facts(run, parts), run.warnings), "markdown")
     departing = list(_departures(run))
-    scores = render(Report("Scores", _scores(run)), "markdown")
-    departures = render(Report("Departures from the defaults", departing), "markdown")
+    facts, scores, departures = (
+        render(report, "markdown")
+        for report in (
+            one_table(run.name, _FACTS, _facts(run, parts), run.warnings),
+            one_table("Scores", _SCORES, _scores(run)),
+            one_table("Departures from the defaults", _DEPARTURES, departing),
+        )
+    )
     config = json.dumps(run.config, indent=2, ensure_ascii=False)
     can_translate = parts.task.can_translate
     unscored = "## Scores\n\nNone yet: run evaluate.py." if can_translate else ""
@@ -90,11 +108,11 @@ def _facts(run: RunSummary, parts: Parts) -> list[dict[str, Any]]:
         "source tokens trained on": _whole(run.source_tokens),
         "target tokens trained on": _whole(run.target_tokens),
         "tokens of a batch on each side, at most": data["tokens_per_batch"],
-        "training FLOPs (matrix products)": cost.get("computed_flops"),
-        "hardware": _hardware(run),
-        "hours of training, without validation": cost.get("measured_hours"),
+        "training FLOPs (matrix products)": cost.flops,
+        "hardware": run.describe_hardware() or None,
+        "hours of training, without validation": cost.hours,
         "target tokens/s, median": _whole(run.target_tokens_per_second),
-        "utilisation of the devices' peak": cost.get("computed_utilisation"),
+        "utilisation of the devices' peak": cost.utilisation,
         "validation perplexity, best": run.perplexity,
         "compute type": run.config["model"].get("dtype"),
         "seed": run.config["seed"],
@@ -108,31 +126,17 @@ def _whole(number: float | None) -> int | None:
     return None if number is None else round(number)
 
 
-def _hardware(run: RunSummary) -> str | None:
-    """Name what a run was trained on, and from which step where it changed."""
-    parts = []
-    for entry in run.hardware:
-        text = f"{entry['num_devices']} x {entry['device_kind']}"
-        if entry["device_kind"] == "cpu":
-            text += (
-                f" ({entry['processor']}, {entry['num_logical_cores']} logical cores)"
-            )
-        if len(run.hardware) > 1:
-            text += f" from step {entry['from_step']}"
-        parts.append(text)
-    return "; ".join(parts) or None
-
-
 def _scores(run: RunSummary) -> list[dict[str, Any]]:
     """Return each score with its signature and what was decoded how."""
     rows = []
     for name, evaluation in run.evaluations.items():
         for score in _names(evaluation):
+            is_share = score == "comet"  # The others are in per cent.
             rows.append(
                 {
                     "scored": name,
-                    "score": score,
-                    "value": evaluation.get(score),
+                    "score": "comet x 100" if is_share else score,
+                    "value": evaluation[score] * (100 if is_share else 1),
                     "signature": evaluation.get(f"{score}_signature"),
                     "text": evaluation.get("test_set"),
                     "sentences": evaluation.get("num_sentences"),

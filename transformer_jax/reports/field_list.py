@@ -2,8 +2,15 @@
 
 from transformer_jax.config.tree import fields_of
 from transformer_jax.fields import Field
-from transformer_jax.reports.render import Report, Row
+from transformer_jax.reports.render import Column, Report, Row, one_table
 
+_COLUMNS = (
+    Column("field", "field"),
+    Column("default", "default"),
+    Column("range", "range"),
+    Column("meaning", "meaning"),
+    Column("may_change_on_resume", "may change on resume"),
+)
 _NOTES = (
     "Set a field in a config file, or on the command line: "
     "--config.model.num_encoder_layers=2.",
@@ -15,9 +22,8 @@ _NOTES = (
 def make_report() -> Report:
     """List the fields of a Transformer that translates."""
     fields = fields_of("transformer", "translation")
-    return Report(
-        "Fields", [_row(path, field) for path, field in fields.items()], _NOTES
-    )
+    rows = [_row(path, field) for path, field in fields.items()]
+    return one_table("Fields", _COLUMNS, rows, _NOTES)
 
 
 def _row(path: str, field: Field) -> Row:

@@ -10,8 +10,8 @@ from transformer_jax.data.sources import SOURCES
 from transformer_jax.fields import declared
 from transformer_jax.language_codes import short_code
 from transformer_jax.reports import paper_numbers
-from transformer_jax.reports.render import Report
-from transformer_jax.reports.run_summary import RunSummary, read_run
+from transformer_jax.reports.render import Column, Part, Report
+from transformer_jax.reports.run_summary import RunSummary, read_runs
 from transformer_jax.runs.averages import find_doubts, is_comparable
 
 # 3003 lines; the filtered version has 2737, and other scores.
@@ -49,20 +49,30 @@ _NOTES = (
 
 def make_report(workdirs: Sequence[str | os.PathLike[str]]) -> Report:
     """List each condition of Sections 5 and 6.1 for each run."""
-    rows, notes = [], list(_NOTES)
-    for run in map(read_run, workdirs):
+    parts, notes = [], list(_NOTES)
+    for run in read_runs(workdirs):
         notes += run.warnings
-        for condition, paper, measured in _conditions(run):
-            is_met = None if measured is None else measured == paper
-            rows.append(
-                {
-                    "row": f"{run.name}: {condition}",
-                    "paper_value": paper,
-                    "measured_value": measured,
-                    "is_met": is_met,
-                }
-            )
-    return Report("The paper's conditions", rows, notes)
+        rows = [
+            {
+                "row": f"{run.name}: {condition}",
+                "paper_value": paper,
+                "measured_value": measured,
+                "is_met": None if measured is None else measured == paper,
+            }
+            for condition, paper, measured in _conditions(run)
+        ]
+        parts.append(Part(run.name, _columns(run), rows))
+    all_rows = [row for part in parts for row in part.rows]
+    return Report("The paper's conditions", parts, all_rows, notes)
+
+
+def _columns(run: RunSummary) -> tuple[Column, ...]:
+    return (
+        Column("row", "condition", lambda row: row.removeprefix(f"{run.name}: ")),
+        Column("paper_value", "the paper's"),
+        Column("measured_value", "the run's"),
+        Column("is_met", "met?"),
+    )
 
 
 def _conditions(run: RunSummary) -> Iterator[tuple[str, Any, Any]]:

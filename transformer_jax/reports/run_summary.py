@@ -1,5 +1,6 @@
 """What a report reads of a run: its config, its metrics and its scores."""
 
+import collections
 import dataclasses
 import logging
 import os
@@ -8,12 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from transformer_jax.data.repeated_texts import Repetitions
-from transformer_jax.files import read_checked_json
+from transformer_jax.files import as_path, read_checked_json
 from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.runs.hardware_record import read_hardware
 from transformer_jax.runs.repetition_record import describe, read_repetitions
+from transformer_jax.training.params_choice import highest, is_score
 
 _LOGGER = logging.getLogger(__name__)
+_SCORE = "validation/sacrebleu"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,6 +29,7 @@ class RunSummary:
       config: every field, as nested mappings.
       steps: updates done, by its last metrics; 0 before the first.
       perplexity: the lowest on the validation split; None before the first validation.
+      best_step: of the highest sacreBLEU on it; None while there is none above 0.
       validation: what the last validation found, such as "sacrebleu"; empty before.
       target_tokens_per_second: the median over the run; None before the first report.
       seconds: of training, validation and saves left out; None where a report lacks
@@ -43,6 +47,7 @@ class RunSummary:
     config: Mapping[str, Any]
     steps: int
     perplexity: float | None
+    best_step: int | None
     validation: Mapping[str, float]
     target_tokens_per_second: float | None
     seconds: float | None
@@ -57,6 +62,34 @@ class RunSummary:
         """What a reader of any score of the run should know."""
         return [f"{self.name}: {note}" for note in describe(self.repetitions)]
 
+    def describe_hardware(self) -> str:
+        """Name what it was trained on, and from which step where it changed."""
+        parts = []
+        for entry in self.hardware:
+            text = f"{entry['num_devices']} x {entry['device_kind']}"
+            if entry["device_kind"] == "cpu":
+                cores = entry["num_logical_cores"]
+                text += f" ({entry['processor']}, {cores} logical cores)"
+            if len(self.hardware) > 1:
+                text += f" from step {entry['from_step']}"
+            parts.append(text)
+        return "; ".join(parts)
+
+
+def read_runs(workdirs: Sequence[str | os.PathLike[str]]) -> list[RunSummary]:
+    """Read runs, each once; those whose folders have one name are called by their path.
+
+    Raises:
+      UserError: if one is no run.
+    """
+    paths = {as_path(workdir).resolve(): str(workdir) for workdir in workdirs}
+    runs = [read_run(given) for given in paths.values()]
+    counts = collections.Counter(run.name for run in runs)
+    return [
+        run if counts[run.name] == 1 else dataclasses.replace(run, name=given)
+        for run, given in zip(runs, paths.values(), strict=True)
+    ]
+
 
 def read_run(workdir: str | os.PathLike[str]) -> RunSummary:
     """Read a run.
@@ -68,6 +101,7 @@ def read_run(workdir: str | os.PathLike[str]) -> RunSummary:
     config = directory.read_config().to_dict()
     metrics = directory.read_metrics()
     perplexities = _values(metrics, "validation/perplexity")
+    scores = {row["step"]: row[_SCORE] for row in metrics if is_score(row.get(_SCORE))}
     speeds = _values(metrics, "train/target_tokens_per_second")
     return RunSummary(
         name=directory.root.resolve().name,
@@ -75,6 +109,7 @@ def read_run(workdir: str | os.PathLike[str]) -> RunSummary:
         config=config,
         steps=max((row["step"] for row in metrics), default=0),
         perplexity=min(perplexities, default=None),
+        best_step=highest(scores),
         validation=_last_validation(metrics),
         target_tokens_per_second=statistics.median(speeds) if speeds else None,
         seconds=_total(metrics, "train/seconds"),

@@ -17,36 +17,52 @@ from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.operations import attention_flops
 from transformer_jax.reports import paper_numbers
 from transformer_jax.reports.dependencies import longest_chain, longest_path
-from transformer_jax.reports.render import Report
+from transformer_jax.reports.render import Column, Part, Report, spaced
 
 LENGTHS, WIDTHS = (16, 64, 256), (64, 256)
 _NUM_HEADS = 4
+_FORMULAS = (
+    Column("row", "layer"),
+    Column("paper_complexity", "operations a layer"),
+    Column("paper_sequential", "sequential operations"),
+    Column("paper_path", "longest path"),
+)
+_MEASURED = (
+    Column("n", "length n", spaced),
+    Column("d", "width d", spaced),
+    Column("measured_flops", "operations by XLA's analysis", spaced),
+    Column("computed_flops", "operations by count", spaced),
+    Column("measured_chain", "longest chain of operations", spaced),
+    Column("measured_path", "longest path, layers", spaced),
+)
 _NOTES = (
-    "measured_flops is XLA's own analysis of the compiled layer, softmax included; "
-    "computed_flops counts its matrix products, the four projections (8 n d^2) "
-    "included, which the paper's formula leaves out.",
-    "measured_chain is the number of operations in the layer's program that must "
-    "follow one another; it does not grow with n. measured_path is the number of "
+    "XLA's analysis is of the compiled layer, softmax included. The count is of its "
+    "matrix products, the four projections (8 n d^2) included, which the paper's "
+    "formula leaves out.",
+    "The longest chain is the number of operations in the layer's program that must "
+    "follow one another; it does not grow with n. The longest path is the number of "
     "layers until each position depends on every other, from the layer's derivatives.",
-    "A dash: not measured, as the layer is not part of the package.",
+    "The other layers are not part of the package, and not measured.",
 )
 
 
 def make_report() -> Report:
     """Put formulas first, then a row for each length and width."""
-    rows: list[dict[str, Any]] = [
+    formulas = [
         {
             "row": layer.row,
-            "n": None,
-            "d": None,
             "paper_complexity": layer.complexity,
             "paper_sequential": layer.sequential,
             "paper_path": layer.path,
         }
         for layer in paper_numbers.TABLE_1
     ]
-    rows += [_measure(length, width) for width in WIDTHS for length in LENGTHS]
-    return Report("Table 1: layer types", rows, _NOTES)
+    measured = [_measure(length, width) for width in WIDTHS for length in LENGTHS]
+    parts = [
+        Part("The paper's formulas", _FORMULAS, formulas),
+        Part("Self-attention as measured", _MEASURED, measured),
+    ]
+    return Report("Table 1: layer types", parts, [*formulas, *measured], _NOTES)
 
 
 def _measure(length: int, width: int) -> dict[str, Any]:
@@ -90,7 +106,7 @@ def save_plot(report: Report, path: str | os.PathLike[str]) -> None:
     figure = Figure((6, 4), layout="constrained")
     axes = figure.subplots()
     for width in WIDTHS:
-        rows = [row for row in report.rows if row["d"] == width]
+        rows = [row for row in report.rows if row.get("d") == width]
         lengths = [row["n"] for row in rows]
         axes.loglog(
             lengths, [row["measured_flops"] for row in rows], "o", label=f"d = {width}"

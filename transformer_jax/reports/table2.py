@@ -6,26 +6,68 @@ from typing import Any
 
 from transformer_jax.costs.accelerators import find_accelerator, sustained_flops
 from transformer_jax.costs.flops import SENTENCE_LENGTH
-from transformer_jax.costs.training import Usage, training_cost
-from transformer_jax.errors import UserError
 from transformer_jax.reports import paper_numbers, row_models
-from transformer_jax.reports.render import Report, Row
-from transformer_jax.reports.run_summary import RunSummary, read_run
+from transformer_jax.reports.chosen_evaluations import (
+    ChosenEvaluation,
+    choose_evaluations,
+)
+from transformer_jax.reports.render import (
+    Column,
+    Part,
+    Report,
+    clock,
+    decimals,
+    percent,
+    powers,
+)
+from transformer_jax.reports.run_cost import run_cost
+from transformer_jax.reports.run_summary import RunSummary, read_runs
 
-_SCORES = ("sacrebleu", "paper_bleu", "tokenised_lowercase_bleu", "chrf")
+_ROW = Column("row", "system")
+_PAPER = (
+    _ROW,
+    Column("paper_bleu_ende", "BLEU, EN-DE", decimals(2)),
+    Column("paper_bleu_enfr", "BLEU, EN-FR", decimals(2)),
+    Column("paper_flops_ende", "training FLOPs, EN-DE", powers),
+    Column("paper_flops_enfr", "training FLOPs, EN-FR", powers),
+)
+_SCORES = (
+    _ROW,
+    Column("measured_on", "test set"),
+    Column("measured_weights", "weights"),
+    Column("measured_search", "search"),
+    Column("measured_num_sentences", ""),
+    Column("measured_sacrebleu", "sacreBLEU", decimals(2)),
+    Column("measured_paper_bleu", "as the paper's BLEU", decimals(2)),
+    Column("measured_tokenised_lowercase_bleu", "lower-cased BLEU", decimals(2)),
+    Column("measured_chrf", "chrF2", decimals(2)),
+)
+_COSTS = (
+    _ROW,
+    Column("measured_hours", "training time, h:min:s", clock),
+    Column("computed_flops_by_time", "training FLOPs by time", powers),
+    Column("computed_flops", "training FLOPs by count", powers),
+    Column("computed_utilisation", "utilisation", percent),
+)
 _NOTES = (
-    "paper_bleu columns are tokenised, cased, and for German with compounds split; "
-    "sacreBLEU (measured_sacrebleu) is another number.",
-    "paper_flops as printed; computed_flops_by_time is time x devices x sustained "
-    "rate, the paper's way, from its own times.",
-    "computed_flops counts the model's matrix products, forward and backward: of the "
+    "The paper's BLEU is tokenised, cased, and for German with compounds split; "
+    "sacreBLEU is another number. Some of its scores the paper prints with one "
+    "decimal, those of the Transformer among them.",
+    "FLOPs by time are time x devices x sustained rate, the paper's way; in its own "
+    "rows from its own times.",
+    "FLOPs by count are the model's matrix products, forward and backward: of the "
     "paper's rows on full batches, of runs on the real tokens that they trained on; "
     f"sentences count as {SENTENCE_LENGTH} pieces long.",
-    "computed_utilisation of a run is its product operations a second, at its median "
-    "speed, over its devices' peak; of the paper's rows, computed_flops over "
-    "computed_flops_by_time.",
+    "The utilisation of a run is its product operations a second, at its median "
+    "speed, over its devices' peak; of the paper's rows, FLOPs by count over FLOPs by "
+    "time.",
     "The text of Section 6.1 has 41.0 for the big model on English-French, Table 2 and "
     "the abstract have 41.8.",
+)
+_RUN_NOTES = (
+    "A test set counts once for a run's single checkpoints and once for its means of "
+    "several: as evaluated with the run's own search, by the best checkpoint or the "
+    "mean of the most, then by the latest. Validation splits are left out.",
 )
 
 
@@ -37,19 +79,37 @@ def make_report(
     """Put the paper's ten rows before those of runs.
 
     Args:
-      workdirs: runs; each scored text is a row.
+      workdirs: runs; each test set is a row, of one checkpoint and of a mean.
       accelerator: what the runs were trained on, if not what they wrote down.
       num_chips: how many of them, if not what they wrote down.
     """
-    rows = [_paper_row(result) for result in paper_numbers.TABLE_2]
-    notes = list(_NOTES)
-    for run in map(read_run, workdirs):
-        rows += _run_rows(run, accelerator, num_chips)
+    papers = [_paper_row(result) for result in paper_numbers.TABLE_2]
+    rows = [*papers]
+    scores: list[dict[str, Any]] = []
+    costs = [row for row in papers if "computed_flops" in row]
+    notes = [*_NOTES, *(_RUN_NOTES if workdirs else ())]
+    for run in read_runs(workdirs):
+        cost = _cost_row(run, accelerator, num_chips)
+        chosen, left_out = choose_evaluations(run)
+        scored = [_score_row(run, evaluation) for evaluation in chosen]
+        rows += [row | cost for row in scored] or [cost]
+        scores += scored
+        costs.append(cost)
+        if left_out:
+            notes.append(
+                f"{run.name}: {left_out} more evaluations of these test sets are in "
+                "the run's evaluation folder."
+            )
         notes += run.warnings
-    return Report("Table 2: translation quality and training cost", rows, notes)
+    parts = [
+        Part("The paper's figures, newstest2014", _PAPER, papers),
+        Part("Scores of runs", _SCORES, scores),
+        Part("Cost of training", _COSTS, costs),
+    ]
+    return Report("Table 2: translation quality and training cost", parts, rows, notes)
 
 
-def _paper_row(result: paper_numbers.TranslationResult) -> Row:
+def _paper_row(result: paper_numbers.TranslationResult) -> dict[str, Any]:
     row: dict[str, Any] = {
         "row": result.row,
         "paper_bleu_ende": result.bleu_ende,
@@ -72,54 +132,29 @@ def _paper_row(result: paper_numbers.TranslationResult) -> Row:
     return row
 
 
-def _run_rows(
+def _score_row(run: RunSummary, evaluation: ChosenEvaluation) -> dict[str, Any]:
+    scores = evaluation.scores
+    return {
+        "row": run.name,
+        "measured_on": evaluation.test_set,
+        "measured_weights": evaluation.weights,
+        "measured_search": evaluation.search,
+        "measured_num_sentences": scores.get("num_sentences"),
+        "measured_sacrebleu": scores.get("sacrebleu"),
+        "measured_paper_bleu": scores.get("paper_bleu"),
+        "measured_tokenised_lowercase_bleu": scores.get("tokenised_lowercase_bleu"),
+        "measured_chrf": scores.get("chrf"),
+    }
+
+
+def _cost_row(
     run: RunSummary, accelerator: str | None, num_chips: int | None
-) -> list[dict[str, Any]]:
-    """Return a row for each text that the run was scored on, or one without scores."""
-    cost = run_cost(run, accelerator, num_chips)
-    rows = [
-        {"row": f"{run.name}: {name}"}
-        | {f"measured_{score}": evaluation.get(score) for score in _SCORES}
-        | {"measured_on": evaluation.get("test_set")}
-        | {"measured_num_sentences": evaluation.get("num_sentences")}
-        | cost
-        for name, evaluation in run.evaluations.items()
-    ]
-    return rows or [{"row": run.name} | cost]
-
-
-def run_cost(
-    run: RunSummary, accelerator: str | None = None, num_chips: int | None = None
 ) -> dict[str, Any]:
-    """Return the columns of what a run's updates cost.
-
-    Of an older run, which has not counted its real tokens and its time, batches count
-    as full and what hangs on its time is left out. Of a task that counts other tokens
-    than those of a source and a target, the operations are not known.
-
-    Raises:
-      UserError: if the devices are not known.
-    """
-    if run.seconds is not None and run.target_tokens is None:
-        return {"measured_hours": run.seconds / 3600}
-    full = run.steps * run.config["data"]["tokens_per_batch"]
-    usage = Usage(
-        source_tokens=run.source_tokens or full,
-        target_tokens=run.target_tokens or full,
-        seconds=run.seconds,
-        target_tokens_per_second=run.target_tokens_per_second,
-        hardware=run.hardware,
-    )
-    try:
-        cost = training_cost(
-            row_models.of_run(run).model, usage, accelerator, num_chips
-        )
-    except UserError as error:
-        raise UserError(f"{run.name}: {error}") from error
-    columns = {
-        "computed_flops": cost.flops,
-        "measured_hours": None if run.seconds is None else run.seconds / 3600,
+    cost = run_cost(run, accelerator, num_chips)
+    return {
+        "row": run.name,
+        "measured_hours": cost.hours,
         "computed_flops_by_time": cost.flops_by_time,
+        "computed_flops": cost.flops,
         "computed_utilisation": cost.utilisation,
     }
-    return {name: value for name, value in columns.items() if value is not None}

@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import itertools
 import logging
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -217,7 +218,7 @@ def read_aligned(*paths: str) -> list[list[str]]:
     return texts
 
 
-def file_name(path: str, lines: Sequence[str] = ()) -> str:
+def file_name(path: str | os.PathLike[str], lines: Sequence[str] = ()) -> str:
     """Return a name for a file's evaluations: those of namesakes have another.
 
     A pipe, which has no name, is called after the lines that came out of it.

@@ -1,0 +1,36 @@
+"""What a run cost, by what it wrote down."""
+
+from transformer_jax.costs.training import Cost, Usage, training_cost
+from transformer_jax.errors import UserError
+from transformer_jax.reports import row_models
+from transformer_jax.reports.run_summary import RunSummary
+
+
+def run_cost(
+    run: RunSummary, accelerator: str | None = None, num_chips: int | None = None
+) -> Cost:
+    """Return what a run's updates cost.
+
+    Of an older run, which has not counted its real tokens and its time, batches count
+    as full and what hangs on its time is left out. Of a task that counts other tokens
+    than those of a source and a target, the operations are not known.
+
+    Raises:
+      UserError: if the devices are not known.
+    """
+    full = None
+    if run.seconds is None:
+        full = run.steps * run.config["data"]["tokens_per_batch"]
+    usage = Usage(
+        source_tokens=run.source_tokens or full,
+        target_tokens=run.target_tokens or full,
+        seconds=run.seconds,
+        target_tokens_per_second=run.target_tokens_per_second,
+        hardware=run.hardware,
+    )
+    try:
+        return training_cost(
+            row_models.of_run(run).model, usage, accelerator, num_chips
+        )
+    except UserError as error:
+        raise UserError(f"{run.name}: {error}") from error
