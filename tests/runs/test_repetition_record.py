@@ -61,8 +61,10 @@ def test_given_files_are_compared_with_the_tokens_while_they_are_kept(run, tmp_p
 
 
 def test_one_file_for_both_sides_is_warned_of_before_training(tmp_path, caplog):
-    config = tiny_config(write_text(tmp_path / "text"))
-    config.data.train_target = config.data.train_source
+    text = write_text(tmp_path / "text")
+    config = tiny_config(text)
+    both = shutil.copy(text / config.data.train_source, text / "both")
+    config.data.train_source = config.data.train_target = str(both)
     directory = RunDirectory(tmp_path / "run")
     with caplog.at_level(logging.WARNING):
         prepare_corpus(config, directory)
