@@ -4,7 +4,7 @@ import sys
 
 import transformer_jax
 from transformer_jax.commands.messages import EXIT_USAGE
-from transformer_jax.commands.parser import PROGRAM, nearest
+from transformer_jax.commands.parser import PROGRAM, did_you_mean
 from transformer_jax.commands.start import start
 
 # name → what it does.
@@ -33,9 +33,8 @@ def main() -> None:
         print(_help(), file=sys.stderr)
         sys.exit(EXIT_USAGE)
     else:
-        likely = nearest(given, list(COMMANDS))
-        hint = f"Did you mean {likely}? " * (likely is not None)
-        message = f"there is no command {given!r}. {hint}See {PROGRAM} --help"
+        hint = did_you_mean(given, list(COMMANDS))
+        message = f"there is no command {given!r}.{hint} See {PROGRAM} --help"
         print(f"transformer_jax: {message}", file=sys.stderr)
         sys.exit(EXIT_USAGE)
 

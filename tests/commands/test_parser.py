@@ -10,6 +10,7 @@ def parser():
     made = CommandParser(prog="python -m transformer_jax shrink")
     made.add_argument("--beam_size", type=int)
     made.add_argument("--workdir", required=True)
+    made.add_argument("--format", choices=["table", "json"])
     return made
 
 
@@ -37,6 +38,10 @@ def test_words_of_a_name_are_joined_either_way(parser, name, joint):
         (["--zzz"], "there is no --zzz."),
         (["--workdir=x", "--config.seed=3"], "there is no --config.seed."),
         (["--workdir=x", "surplus"], "'surplus' belongs to no option."),
+        (
+            ["--workdir=x", "--format=tabel"],
+            "no 'tabel'. Did you mean table? The choices",
+        ),
         (["--workdir=x", "--beam_size=two"], "invalid int value: 'two'."),
         (["--workdir=x", "--workdir=y"], "--workdir is given twice: x and y. Give it"),
     ],

@@ -71,9 +71,19 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         name = self.prog.removeprefix(f"{PROGRAM} ")
-        end = "" if message.endswith("?") else "."
+        end = "" if message[-1] in "?." else "."
         print(f"{name}: {message}{end} See {self.prog} --help", file=sys.stderr)
         sys.exit(EXIT_USAGE)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse what is no choice, with the nearest one."""
+        if action.choices is not None and value not in action.choices:
+            names = [str(choice) for choice in action.choices]
+            raise argparse.ArgumentError(
+                action,
+                f"there is no {value!r}.{did_you_mean(str(value), names)} "
+                f"The choices are {', '.join(names)}",
+            )
 
     def _check_names(self, arguments: Sequence[str]) -> None:
         """Refuse an option that there is not, before asking for one that is missing."""
@@ -83,15 +93,13 @@ class CommandParser(argparse.ArgumentParser):
             is_field = self._takes_fields and given.startswith("--config.")
             is_option = re.match("--[A-Za-z]", given) is not None and not is_field
             if is_option and not any(name.startswith(given) for name in names):
-                hint = nearest(given, names)
-                self.error(
-                    f"there is no {given}" + (f". Did you mean {hint}?" if hint else "")
-                )
+                self.error(f"there is no {given}.{did_you_mean(given, names)}")
 
 
-def nearest(name: str, known: Sequence[str]) -> str | None:
-    """Return the name that was probably meant, if one is alike."""
-    return next(iter(difflib.get_close_matches(name, known, n=1)), None)
+def did_you_mean(name: str, known: Sequence[str]) -> str:
+    """Return a question that names what was probably meant; "" if nothing is alike."""
+    alike = difflib.get_close_matches(name, known, n=1)
+    return f" Did you mean {alike[0]}?" if alike else ""
 
 
 def _with_underscores(argument: str) -> str:
