@@ -54,7 +54,7 @@ def test_importing_the_package_imports_nothing_heavy():
 
 
 def test_a_name_that_is_not_there_is_said_with_those_that_are():
-    with pytest.raises(AttributeError, match="no 'load_model'.*load_run, train"):
+    with pytest.raises(AttributeError, match="no 'load_model'.*load_run, .*train"):
         _ = transformer_jax.load_model
 
 
@@ -66,6 +66,13 @@ def test_a_model_is_trained_and_used_through_the_front_door_alone(tmp_path):
     translator = run.translator()
     assert isinstance(translator, transformer_jax.Translator)
     assert len(translator.translate(["One.", "Two."])) == 2
+    evaluation = transformer_jax.evaluate_run(run)
+    assert len(evaluation.hypotheses) == evaluation.scores.num_sentences == 7
+    maps = transformer_jax.collect_attention(run, "A dog sleeps.")
+    own = translator.translate(["A dog sleeps."])[0].text
+    given = transformer_jax.collect_attention(run, "A dog sleeps.", own)
+    assert maps.written_pieces == given.written_pieces
+    transformer_jax.plot_attention(maps, "cross").savefig(tmp_path / "attention.png")
     for wrong in ("text", None, [None], [b"text"], 3):
         with pytest.raises(TypeError, match="expected a list of"):
             translator.translate(wrong)

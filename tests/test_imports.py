@@ -41,7 +41,7 @@ ALLOWED = {
         "config",
     },
     # A run says where its metrics are, and reads them.
-    "visualization": {"errors", "files", "data", "models", "runs"},
+    "visualization": {"errors", "files", "models", "runs"},
     "reports": {
         "errors",
         "language_codes",
@@ -70,7 +70,7 @@ ALLOWED = {
         "reports",
     },
     # What a notebook starts with, by name alone.
-    "front door": {"config", "decoding", "models", "runs"},
+    "front door": {"config", "decoding", "models", "runs", "visualization"},
     # What Python starts: nothing but a command.
     "entry points": {"commands"},
 }

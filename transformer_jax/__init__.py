@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from transformer_jax.models.parameters import init_params
     from transformer_jax.models.transformer import Transformer
     from transformer_jax.runs.experiment import train
+    from transformer_jax.runs.run_evaluation import evaluate_run
     from transformer_jax.runs.trained_run import TrainedRun, load_run
+    from transformer_jax.visualization.attention_maps import collect_attention
+    from transformer_jax.visualization.plots import plot_attention
 
 __version__ = "0.1.0"
 __all__ = [
@@ -24,9 +27,12 @@ __all__ = [
     "Transformer",
     "TransformerConfig",
     "Translator",
+    "collect_attention",
+    "evaluate_run",
     "get_config",
     "init_params",
     "load_run",
+    "plot_attention",
     "train",
 ]
 
@@ -36,9 +42,12 @@ _HOMES = {
     "Transformer": "models.transformer",
     "TransformerConfig": "models.configs",
     "Translator": "decoding.translator",
+    "collect_attention": "visualization.attention_maps",
+    "evaluate_run": "runs.run_evaluation",
     "get_config": "config.default",
     "init_params": "models.parameters",
     "load_run": "runs.trained_run",
+    "plot_attention": "visualization.plots",
     "train": "runs.experiment",
 }
 

@@ -1,5 +1,7 @@
 """Weights are collected whole, in order, and beside the right pieces."""
 
+from types import SimpleNamespace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -27,6 +29,17 @@ class WordTokenizer:
         return [VOCABULARY[i] for i in ids]
 
 
+def run_of(model, params):
+    """What `collect_attention` asks of a run."""
+    tokenizer = WordTokenizer()
+    return SimpleNamespace(
+        parts=SimpleNamespace(model=model),
+        params=params,
+        source_tokenizer=tokenizer,
+        target_tokenizer=tokenizer,
+    )
+
+
 @pytest.fixture(scope="module")
 def model():
     return Transformer(
@@ -47,9 +60,8 @@ def maps(model):
     shapes = param_shapes(model)
     rng = np.random.default_rng(0)
     params = jax.tree.map(lambda s: rng.standard_normal(s.shape, np.float32), shapes)
-    tokenizer = WordTokenizer()
     source, target = "▁ein ▁Hund chen ▁ ▁x .", "▁Hund chen ."
-    return collect_attention(model, params, tokenizer, tokenizer, source, target)
+    return collect_attention(run_of(model, params), source, target)
 
 
 def test_pieces_are_labelled_for_people(maps):
@@ -94,19 +106,16 @@ def test_layers_come_in_the_order_of_their_numbers():
         for layer in range(12)
     }
     model = Sown({"encoder": layers, "decoder": layers})
-    tokenizer = WordTokenizer()
-    maps = collect_attention(model, {}, tokenizer, tokenizer, "▁x", "▁x")
+    maps = collect_attention(run_of(model, {}), "▁x", "▁x")
     for weights in maps.weights.values():
         np.testing.assert_array_equal(weights[:, 0, 0, 0], np.arange(12))
 
 
 def test_an_empty_source_is_refused(model):
-    tokenizer = WordTokenizer()
     with pytest.raises(UserError, match="empty"):
-        collect_attention(model, {}, tokenizer, tokenizer, " ", "▁x")
+        collect_attention(run_of(model, {}), " ", "▁x")
 
 
 def test_a_model_without_attention_weights_is_refused():
-    tokenizer = WordTokenizer()
     with pytest.raises(UserError, match="keeps no weights"):
-        collect_attention(Sown({}), {}, tokenizer, tokenizer, "▁x", "▁x")
+        collect_attention(run_of(Sown({}), {}), "▁x", "▁x")

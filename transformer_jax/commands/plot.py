@@ -50,14 +50,7 @@ def _draw_attention(options: argparse.Namespace) -> None:
         translator = run.translator(**decoding_options(options))
         target = translator.translate([options.source])[0].text
         print(f"translation: {target}")
-    maps = attention_maps.collect_attention(
-        run.parts.model,
-        run.params,
-        run.source_tokenizer,
-        run.target_tokenizer,
-        options.source,
-        target,
-    )
+    maps = attention_maps.collect_attention(run, options.source, target)
     figure = plots.plot_attention(
         maps, options.kind, layer=options.layer, head=options.head
     )

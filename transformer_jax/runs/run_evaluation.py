@@ -5,6 +5,7 @@ import hashlib
 import itertools
 import logging
 import os
+import types
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -74,7 +75,7 @@ class RunEvaluation:
 
 def evaluate_run(
     run: TrainedRun,
-    search: Mapping[str, Any],
+    search: Mapping[str, Any] = types.MappingProxyType({}),
     *,
     split: str = "test",
     files: Sequence[str] | None = None,

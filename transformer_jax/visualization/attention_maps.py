@@ -3,14 +3,16 @@
 import dataclasses
 import functools
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from transformer_jax.data.tokenizer import Tokenizer
 from transformer_jax.errors import UserError
+
+if TYPE_CHECKING:
+    from transformer_jax.runs.trained_run import TrainedRun
 
 Kind = Literal["encoder", "decoder", "cross"]
 KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
@@ -52,26 +54,21 @@ class AttentionMaps:
 
 
 def collect_attention(
-    model: Any,
-    params: Any,
-    source_tokenizer: Tokenizer,
-    target_tokenizer: Tokenizer,
-    source: str,
-    target: str,
+    run: "TrainedRun", source: str, target: str | None = None
 ) -> AttentionMaps:
-    """Run the model on one sentence pair and keep all attention weights.
+    """Run a run's model on one sentence pair and keep all attention weights.
 
     Args:
-      model: a translation model whose attention layers sow `attention_weights`.
-      params: its parameters.
-      source_tokenizer: tokenizer of the source.
-      target_tokenizer: tokenizer of the target.
+      run: whose model's attention layers sow `attention_weights`.
       source: one sentence.
-      target: its translation, the model's own or any other.
+      target: its translation; None: the run's own.
 
     Raises:
       UserError: if the source is empty, or the model keeps no attention weights.
     """
+    source_tokenizer, target_tokenizer = run.source_tokenizer, run.target_tokenizer
+    if target is None:
+        target = run.translator().translate([source])[0].text
     source_ids = source_tokenizer.encode([source])[0]
     target_ids = target_tokenizer.encode([target])[0]
     if not source_ids:
@@ -79,9 +76,9 @@ def collect_attention(
     source_tokens = jnp.array([[*source_ids, source_tokenizer.eos_id]], jnp.int32)
     read_tokens = jnp.array([[target_tokenizer.bos_id, *target_ids]], jnp.int32)
     # Compiled as a whole, which takes less time than compiling operation by operation.
-    apply = jax.jit(functools.partial(model.apply, mutable=["intermediates"]))
+    apply = jax.jit(functools.partial(run.parts.model.apply, mutable=["intermediates"]))
     _, collections = apply(
-        {"params": params},
+        {"params": run.params},
         source_tokens,
         read_tokens,
         source_segments=jnp.ones_like(source_tokens),
