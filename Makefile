@@ -8,7 +8,7 @@ QUICKSTART := runs/quickstart
 # Huge pages, where the C library has them, spare some of the time of a step on a CPU.
 export GLIBC_TUNABLES ?= glibc.malloc.hugetlb=1
 
-.PHONY: help install quickstart test test-slow docs lint format clean
+.PHONY: help install quickstart test test-slow docs site lint format clean
 
 help:  ## Say what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -45,6 +45,13 @@ docs: $(INSTALLED)  ## Write the reports on the paper's tables and on speed into
 	  > docs/table1.md
 	$(BIN)/python -m benchmarks.report > docs/performance.md
 
+site: $(VENV)/.site-installed  ## Build the documents as a site, with all links checked, into site/.
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+$(VENV)/.site-installed: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	touch $@
+
 lint: $(INSTALLED)  ## Check style and types.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -55,4 +62,4 @@ format: $(INSTALLED)  ## Put the style right where a tool can.
 	$(BIN)/ruff format .
 
 clean:  ## Remove the environment and what tools have left; runs stay.
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist site *.egg-info .mypy_cache .pytest_cache .ruff_cache

@@ -10,19 +10,23 @@ import os
 import pathlib
 import re
 import shutil
-import stat
 import subprocess
-import sys
-from typing import NamedTuple
 
 import pytest
 
 from tests.data.sources.wmt14_archives import prepare_wmt14
+from tests.documents import (
+    ROOT,
+    SESSIONS,
+    Block,
+    blocks_of,
+    documents,
+    find_blocks,
+    put_python,
+)
 from tests.tiny_run import SPLITS, tiny_config, write_text
 from transformer_jax.data.sources.grammar import GrammarPairs
 from transformer_jax.runs import experiment
-
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Blocks that are no commands, by their document and first words, and what they are.
 _NO_COMMANDS = {
@@ -47,10 +51,11 @@ _STANDS_FOR = {
 }
 
 _TINY = (
-    "data.vocab_size=330 data.tokens_per_batch=256 data.max_batch_shapes=1 "
-    "data.max_length=64 model.num_encoder_layers=1 model.num_decoder_layers=1 "
-    "model.d_model=12 model.d_ff=20 model.num_heads=3 training.num_steps=5 "
-    "evaluation.eval_every_steps=0 evaluation.beam_size=1 "
+    "data.grammar.num_train_pairs=60 data.grammar.num_validation_pairs=8 "
+    "data.grammar.num_test_pairs=7 data.vocab_size=330 data.tokens_per_batch=256 "
+    "data.max_batch_shapes=1 data.max_length=64 model.num_encoder_layers=1 "
+    "model.num_decoder_layers=1 model.d_model=12 model.d_ff=20 model.num_heads=3 "
+    "training.num_steps=5 evaluation.eval_every_steps=0 evaluation.beam_size=1 "
     "checkpoints.save_every_steps=1 decoding.beam_size=2 "
     "decoding.max_extra_length=3 decoding.tokens_per_batch=512"
 )
@@ -75,84 +80,32 @@ def get_config():
 """
 
 
-class Block(NamedTuple):
-    """A block of a document.
-
-    Attributes:
-      document: its path from the root.
-      line: where it begins, counted from 1.
-      lines: what is in it.
-    """
-
-    document: str
-    line: int
-    lines: tuple[str, ...]
-
-    @property
-    def commands(self) -> list[str]:
-        """One line for each command, without comments."""
-        text = "\n".join(self.lines).replace("\\\n", " ")
-        lines = [re.sub(r"(^|\s+)#.*", "", line) for line in text.splitlines()]
-        return [" ".join(line.split()) for line in lines if line.strip()]
-
-    @property
-    def kind(self) -> str:
-        """ "make", "pip", "run", "python" or "no commands"; or "unknown"."""
-        words = " ".join(self.lines[0].split())
-        if any(
-            self.document == document and words.startswith(start)
-            for document, start in _NO_COMMANDS
-        ):
-            return "no commands"
-        if words.startswith("import "):
-            return "python"
-        first = {command.split()[0] for command in self.commands}
-        for kind, programs in {
-            "make": {"make"},
-            "pip": {"pip"},
-            "run": {"python", ".venv/bin/python", "export"},
-        }.items():
-            if first <= programs:
-                return kind
-        return "unknown"
-
-
-def _documents() -> list[pathlib.Path]:
-    return sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-
-
-def find_blocks(text: str, document: str) -> list[Block]:
-    """Return fenced blocks, and those indented by four spaces after an empty line."""
-    blocks = []
-    lines = text.splitlines()
-    number = 0
-    while number < len(lines):
-        start, line = number, lines[number]
-        number += 1
-        if fence := re.match(r" *(```+|~~~+)", line):
-            while number < len(lines) and lines[number].strip() != fence[1]:
-                number += 1
-            inside = lines[start + 1 : number]
-            number += 1
-            start += 1
-        elif line.startswith("    ") and (start == 0 or not lines[start - 1].strip()):
-            while number < len(lines) and re.match(r"    |\s*$", lines[number]):
-                number += 1
-            inside = lines[start:number]
-        else:
-            continue
-        inside = [line for line in inside if line.strip()]
-        if inside:
-            blocks.append(Block(document, start + 1, tuple(inside)))
-    return blocks
+def kind_of(block: Block) -> str:
+    """ "make", "pip", "run", "python" or "no commands"; or "unknown"."""
+    words = " ".join(block.lines[0].split())
+    if any(
+        block.document == document and words.startswith(start)
+        for document, start in _NO_COMMANDS
+    ):
+        return "no commands"
+    if words.startswith("import "):
+        return "python"
+    first = {command.split()[0] for command in block.commands}
+    for kind, programs in {
+        "make": {"make"},
+        "pip": {"pip"},
+        "run": {"python", ".venv/bin/python", "export", "echo"},
+    }.items():
+        if first <= programs:
+            return kind
+    return "unknown"
 
 
 BLOCKS = [
     block
-    for path in _documents()
-    for block in find_blocks(
-        path.read_text(encoding="utf-8"), str(path.relative_to(ROOT))
-    )
+    for path in documents()
+    if (document := str(path.relative_to(ROOT))) not in SESSIONS
+    for block in blocks_of(document)
 ]
 
 
@@ -165,20 +118,20 @@ def _of_kind(kind: str) -> list[object]:
             marks=[pytest.mark.slow] * (kind == "run" and not _is_quick(block)),
         )
         for block in BLOCKS
-        if block.kind == kind
+        if kind_of(block) == kind
     ]
 
 
 def _is_quick(block: Block) -> bool:
-    """Your own text: training, scoring, translating."""
-    return "configs/own_text_tiny.py" in " ".join(block.commands)
+    """README's own text: training, scoring, translating."""
+    return block.document == "README.md" and "own_text_tiny.py" in block.text
 
 
 def test_every_block_is_of_commands_or_listed_with_its_reason():
     unknown = [
         f"{block.document}:{block.line}: {block.lines[0]}"
         for block in BLOCKS
-        if block.kind == "unknown"
+        if kind_of(block) == "unknown"
     ]
     assert not unknown, "make them commands that run, or list them in this file"
 
@@ -201,8 +154,8 @@ def test_blocks_are_found_fenced_and_indented():
     indented, fenced = find_blocks(text + "- list\n    goes on\n", "x.md")
     assert (indented.line, indented.commands) == (3, ["one two", "four"])
     assert (fenced.line, fenced.commands) == (9, ["five"])
-    assert indented.kind == "unknown"
-    kinds = [block.kind for block in BLOCKS if block.document == "README.md"]
+    assert kind_of(indented) == "unknown"
+    kinds = [kind_of(block) for block in BLOCKS if block.document == "README.md"]
     assert kinds.count("run") >= 6
     assert {"make", "pip"} <= set(kinds)
 
@@ -277,14 +230,10 @@ def place(
     else:
         (tmp_path / "DIR").symlink_to(shared / "text")
     (tmp_path / "my_config.py").write_text(_MY_CONFIG)
-    if "train" not in text:
+    if "train" not in text or "init_from=RUN" in text:
         shutil.copytree(request.getfixturevalue("trained"), tmp_path / "RUN")
-    # No link: an interpreter finds its packages by where it lies.
-    for name in ("python", ".venv/bin/python"):
-        program = tmp_path / ("bin/python" if name == "python" else name)
-        program.parent.mkdir(parents=True)
-        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
-        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    put_python(tmp_path / "bin/python")
+    put_python(tmp_path / ".venv/bin/python")
     return tmp_path
 
 

@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 from jax.sharding import PartitionSpec
 
+from tests.documents import module_of
 from tests.models import small
-from tests.models.bag_of_words import BagOfWords, BagOfWordsConfig
 from tests.reference.operations import product_flops
 from transformer_jax.fields import declared
 from transformer_jax.models import MODELS, ModelKind
 from transformer_jax.models.dropout import dropout_bits
 from transformer_jax.models.parameters import init_params, param_axes, param_shapes
 
-KINDS = {**MODELS, "bag_of_words": ModelKind(BagOfWords, BagOfWordsConfig)}
+_BAG = module_of("docs/adding_a_model.md", "transformer_jax/models/bag_of_words.py")
+KINDS = {"bag_of_words": ModelKind(_BAG.BagOfWords, _BAG.BagOfWordsConfig), **MODELS}
 # Sizes at which a model is quick; one that is not named here is tried as it comes.
 SIZES: dict[str, list[dict[str, Any]]] = {
     "transformer": [

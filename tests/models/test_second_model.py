@@ -15,9 +15,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # The one line, then a command as train.py and evaluate.py begin it.
 _PROGRAM = """
 import runpy, sys
-from tests.models.bag_of_words import BagOfWords, BagOfWordsConfig
+from tests.documents import module_of
 from transformer_jax.models import MODELS, ModelKind
-MODELS["bag_of_words"] = ModelKind(BagOfWords, BagOfWordsConfig)
+bag = module_of("docs/adding_a_model.md", "transformer_jax/models/bag_of_words.py")
+MODELS["bag_of_words"] = ModelKind(bag.BagOfWords, bag.BagOfWordsConfig)
 sys.argv = sys.argv[1:]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """

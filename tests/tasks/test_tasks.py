@@ -7,7 +7,7 @@ import ml_collections
 import numpy as np
 import pytest
 
-from tests.tasks.language_model import LanguageModelSettings, language_model
+from tests.documents import module_of
 from tests.tiny_run import tiny_config
 from transformer_jax.config import default
 from transformer_jax.errors import UserError
@@ -26,7 +26,9 @@ GERMAN = [
 
 @pytest.fixture(autouse=True)
 def with_the_line(monkeypatch):
-    kind = TaskKind(LanguageModelSettings, language_model)
+    page, title = "docs/adding_a_task.md", "transformer_jax/tasks/language_model.py"
+    module = module_of(page, title)
+    kind = TaskKind(module.LanguageModelSettings, module.language_model)
     monkeypatch.setitem(TASKS, "language_model", kind)
 
 
@@ -111,12 +113,12 @@ def test_its_best_checkpoint_is_the_likeliest_and_it_does_not_translate(text, tm
 
 def test_its_own_field_is_checked_and_may_not_change(text, tmp_path):
     config = _config(text, num_steps=1)
-    config.task.least_weight = 0.0
-    with pytest.raises(UserError, match=r"config.task.least_weight=0.0.*above 0"):
+    config.task.token_weight = 0.0
+    with pytest.raises(UserError, match=r"config.task.token_weight=0.0.*above 0"):
         experiment.train(config, tmp_path / "run")
-    config.task.least_weight = 2.0
+    config.task.token_weight = 2.0
     experiment.train(config, tmp_path / "run")
-    with pytest.raises(UserError, match="least_weight: 2.0 before, 1.0 now"):
+    with pytest.raises(UserError, match="token_weight: 2.0 before, 1.0 now"):
         experiment.train(_config(text, num_steps=2), tmp_path / "run")
 
 
@@ -145,6 +147,6 @@ def test_a_language_that_the_grammar_does_not_speak_is_refused_before_a_run_is_b
 def test_fields_of_another_task_are_refused(text, tmp_path):
     config = tiny_config(text)
     config.task.name = "language_model"
-    message = r"config.task.least_weight.*get_config\(model='transformer', task='lang"
+    message = r"config.task.token_weight.*get_config\(model='transformer', task='lang"
     with pytest.raises(UserError, match=message):
         experiment.train(config, tmp_path / "run")
