@@ -142,6 +142,13 @@ def test_a_check_names_what_holds_no_step(run, name):
     assert _damaged(run) == [name]
 
 
+def test_a_run_is_checked_by_a_relative_path_as_by_an_absolute_one(run, monkeypatch):
+    expected = check_run(run)
+    assert "checkpoints/2" in [finding.path for finding in expected]
+    monkeypatch.chdir(run.parent)
+    assert check_run(run.name) == expected
+
+
 def test_what_is_no_run_is_neither_checked_nor_accepted(tmp_path):
     for function in (check_run, accept_run):
         with pytest.raises(UserError, match="is not a run"):

@@ -33,8 +33,9 @@ def check_run(workdir: str | os.PathLike[str]) -> list[Finding]:
     """
     directory = RunDirectory(workdir)
     directory.check_is_run()
+    # Checkpoints come by absolute paths, other files by the run's as it was given.
     return [
-        Finding(str(path.relative_to(directory.root)), damage)
+        Finding(os.path.relpath(path, directory.root), damage)
         for path, damage in _findings(directory)
     ]
 
