@@ -88,6 +88,8 @@ def kind_of(block: Block) -> str:
         for document, start in _NO_COMMANDS
     ):
         return "no commands"
+    if block.language == "console":
+        return "no commands"  # A session as it went; test_first_hour.py.
     if words.startswith("import "):
         return "python"
     first = {command.split()[0] for command in block.commands}
