@@ -157,7 +157,8 @@ def test_heavy_packages_are_imported_where_they_are_used():
     program = (
         "import sys;"
         "from transformer_jax.commands import evaluate, train, translate;"
-        "heavy = {'tensorflow', 'torch', 'tensorflow_datasets', 'matplotlib'};"
+        "heavy = {'tensorflow', 'torch', 'tensorflow_datasets', 'matplotlib'}"
+        " | {'wandb', 'mlflow'};"
         "print(*sorted(heavy & set(sys.modules)))"
     )
     result = subprocess.run(

@@ -46,6 +46,7 @@ class Declaration:
       above: what every value is larger than; None likewise.
       below: what every value is smaller than; None likewise.
       choices: all values there are; None where others are possible.
+      is_several: whether a value is any number of the choices, with commas between.
       before: what runs did that are older than the field.
     """
 
@@ -55,6 +56,7 @@ class Declaration:
     above: float | None = None
     below: float | None = None
     choices: Collection[str] | None = None
+    is_several: bool = False
     before: Any = _AS_DEFAULT
 
 
@@ -75,7 +77,8 @@ class Field(Declaration):
     def describe_range(self) -> str:
         """Return in words what the field may be, or "" if it may be anything."""
         if self.choices is not None:
-            return f"one of {', '.join(self.choices)}"
+            number = "any" if self.is_several else "one"
+            return f"{number} of {', '.join(self.choices)}"
         bounds = (
             ("at least", self.least),
             ("above", self.above),
@@ -116,10 +119,12 @@ class Field(Declaration):
         if value is None:
             return
         if self.choices is not None:
-            if value in self.choices:
+            given = split_names(value) if self.is_several else [value]
+            unknown = [name for name in given if name not in self.choices]
+            if not unknown:
                 return
             hint = ""
-            if near := difflib.get_close_matches(str(value), self.choices, n=1):
+            if near := difflib.get_close_matches(str(unknown[0]), self.choices, n=1):
                 hint = f" Did you mean {near[0]}?"
             raise UserError(
                 f"{name}={value!r}: expected {self.describe_range()}.{hint}"
@@ -182,6 +187,12 @@ def declared(settings: type) -> dict[str, Field]:
             default=field.default,
         )
     return fields
+
+
+def split_names(value: str) -> list[str]:
+    """Return the names that a field of several choices lists, each once."""
+    names = (name.strip() for name in value.split(","))
+    return list(dict.fromkeys(name for name in names if name))
 
 
 def check_declared(settings: Any) -> None:

@@ -12,7 +12,14 @@ from transformer_jax.config import default
 from transformer_jax.config.names import nearest_field
 from transformer_jax.config.tree import all_paths, fields_of, leaves
 from transformer_jax.errors import UserError
-from transformer_jax.fields import check_declared, declared, fixed, free, from_mapping
+from transformer_jax.fields import (
+    check_declared,
+    declared,
+    fixed,
+    free,
+    from_mapping,
+    split_names,
+)
 
 PACKAGE = pathlib.Path(fields.__file__).parent
 FIELDS = fields_of("transformer", "translation")
@@ -24,7 +31,13 @@ _JOINED = {
 }
 # Chooses what is built, and ends there.
 _ABOVE = ("config", "runs", "reports", "visualization", "commands")
-_CHOICES = {"data.source", "data.batching", "model.name", "task.name"}
+_CHOICES = {
+    "data.source",
+    "data.batching",
+    "model.name",
+    "task.name",
+    "training.trackers",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +48,7 @@ class Example:
     kind: Literal["a", "bc"] = fixed("a", "a kind", before="bc")
     name: str | None = free(None, "a name")
     epsilon: float = fixed(1e-6, "above nothing", above=0)
+    several: str = free("", "some", choices=("a", "bc"), is_several=True)
 
 
 def _names_below_the_rim() -> set[str]:
@@ -92,14 +106,9 @@ def test_a_default_is_in_its_own_range_and_has_a_meaning(path):
 
 def test_a_declaration_says_what_the_dataclass_and_its_limits_say():
     found = declared(Example)
-    assert list(found) == ["size", "share", "kind", "name", "epsilon"]
-    assert [field.is_free for field in found.values()] == [
-        False,
-        True,
-        False,
-        True,
-        False,
-    ]
+    assert list(found) == ["size", "share", "kind", "name", "epsilon", "several"]
+    free_ones = [name for name, field in found.items() if field.is_free]
+    assert free_ones == ["share", "name", "several"]
     assert found["kind"].choices == ("a", "bc")
     assert (found["kind"].before, found["size"].before) == ("bc", 3)
     assert (found["name"].type, found["name"].default) == (str, None)
@@ -109,6 +118,7 @@ def test_a_declaration_says_what_the_dataclass_and_its_limits_say():
         "one of a, bc",
         "",
         "above 0",
+        "any of a, bc",
     ]
     assert from_mapping(Example, vars(Example(0)), given=7) == Example(7)
 
@@ -123,6 +133,8 @@ def test_a_declaration_says_what_the_dataclass_and_its_limits_say():
         ({"epsilon": 0.0}, "epsilon=0.0: expected above 0."),
         ({"kind": "b"}, "kind='b': expected one of a, bc. Did you mean bc?"),
         ({"kind": 7}, "kind=7: expected text, one of a, bc."),
+        ({"several": "a,b"}, "several='a,b': expected any of a, bc. Did you mean bc?"),
+        ({"several": ("a", "bc")}, "several=('a', 'bc'): expected text, any of a, bc."),
     ],
 )
 def test_a_value_out_of_range_is_refused_with_what_was_expected(changes, message):
@@ -133,6 +145,8 @@ def test_a_value_out_of_range_is_refused_with_what_was_expected(changes, message
 
 def test_values_at_the_ends_of_a_range_are_in_it():
     check_declared(Example(0, size=2, share=0, kind="bc", name="x", epsilon=1e-30))
+    check_declared(Example(0, several="bc, a,"))
+    assert split_names("bc, a,bc,") == ["bc", "a"]
 
 
 @pytest.mark.parametrize(

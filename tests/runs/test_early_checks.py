@@ -25,6 +25,7 @@ from transformer_jax.runs import experiment
         ({"model.dtype": "bf16"}, "one of float32, bfloat16"),
         ({"model.positions": "learned", "model.max_positions": 8}, "room for 8 pieces"),
         ({"data.target_language": "ja"}, "japanese"),
+        ({"training.trackers": "mlflow, wandbb"}, "any of .* Did you mean wandb?"),
     ],
 )
 def test_a_config_that_cannot_work_says_what_to_change(

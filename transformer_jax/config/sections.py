@@ -16,6 +16,7 @@ from transformer_jax.models.layer_scan import LayerScan
 from transformer_jax.tasks import TASKS
 from transformer_jax.training.losses import Formula
 from transformer_jax.training.optimizer import SCHEDULES
+from transformer_jax.training.trackers import TRACKERS
 
 # The paper's base model on WMT14 English-German (Sections 5.1, 5.3 and 6.1): those of
 # its numbers that other sizes and reports are told by, too.
@@ -197,6 +198,12 @@ class TrainingSection:
     )
     log_every_steps: int = free(
         100, "updates between two reports; 0: only with validations and saves", least=0
+    )
+    trackers: str = free(
+        "tensorboard",
+        "where numbers go beside the run's metrics.jsonl, with commas; empty: nowhere",
+        choices=TRACKERS,
+        is_several=True,
     )
 
 

@@ -11,6 +11,7 @@ RUN/checkpoints/       full states, to go on from
 RUN/parameters/        weights alone: the last few, and the best
 RUN/metrics.jsonl      a row for each log, each validation and each save
 RUN/events/            the same for TensorBoard
+RUN/trackers/          the same for Weights & Biases and MLflow
 RUN/hardware.json      what it was trained on, from which step
 RUN/evaluation/        scores, and the translations that were scored
 RUN/lock               who trains here; gone when nobody does
@@ -46,7 +47,7 @@ _LOGGER = logging.getLogger(__name__)
 # What a run consists of; none of it is the place for another one.
 _PARTS = (
     "config.json manifest.json data.json tokenizer.model text repetitions.json tokens "
-    "checkpoints parameters metrics.jsonl events hardware.json evaluation lock"
+    "checkpoints parameters metrics.jsonl events trackers hardware.json evaluation lock"
 ).split()
 
 
@@ -62,6 +63,7 @@ class RunDirectory:
         self.tokens = self.root / "tokens"
         self.metrics_path = self.root / "metrics.jsonl"
         self.events = self.root / "events"
+        self.trackers = self.root / "trackers"
         self.evaluation = self.root / "evaluation"
         self.manifest = Manifest(self.root)
 

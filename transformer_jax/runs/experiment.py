@@ -12,12 +12,14 @@ import ml_collections
 import optax
 
 from transformer_jax.config.checks import check_config
+from transformer_jax.config.tree import leaves
 from transformer_jax.data.batch_plan import PlannedBatch
 from transformer_jax.data.batch_shapes import choose_shapes
 from transformer_jax.data.bucketed_plan import plan_buckets
 from transformer_jax.data.pipeline import evaluation_batches, make_batches
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation.means import mean_metrics
+from transformer_jax.fields import split_names
 from transformer_jax.files import remove_partials
 from transformer_jax.models.parameters import count_params, init_params, param_axes
 from transformer_jax.runs.components import (
@@ -60,10 +62,11 @@ from transformer_jax.training.progress import ProgressWriter
 from transformer_jax.training.saved_arrays import check_directory
 from transformer_jax.training.state import TrainState, create_state
 from transformer_jax.training.step import LossFn, eval_step, train_step
+from transformer_jax.training.trackers import make_trackers
+from transformer_jax.training.trackers.tracked_run import TrackedRun
 from transformer_jax.training.writers import (
     JsonLinesWriter,
     MetricWriter,
-    TensorBoardWriter,
 )
 
 _LOGGER = logging.getLogger(__name__)
@@ -93,6 +96,8 @@ def train(
     directory, task = RunDirectory(workdir), build_task(config)
     check_directory(directory.root)
     directory.check_place()
+    if writers is None:
+        writers = default_writers(config, directory)
     vocab_size = find_vocab_size(config, directory)
     check_parts(config, vocab_size)
     check_source(config, languages(config, task))
@@ -121,17 +126,28 @@ def train(
                 config.training.num_steps,
             )
             return "finished"
-        if writers is None:
-            writers = default_writers(directory)
         reason = _train(config, directory, store, writers, require_lock)
     return reason
 
 
-def default_writers(directory: RunDirectory) -> list[MetricWriter]:
-    """Write into the run, as JSON lines and for TensorBoard, and to the terminal."""
+def default_writers(
+    config: ml_collections.ConfigDict, directory: RunDirectory
+) -> list[MetricWriter]:
+    """Write into the run as JSON lines, to the config's trackers, to the terminal.
+
+    Raises:
+      UserError: if the package of a tracker is missing.
+    """
+    run = TrackedRun(
+        name=directory.root.absolute().name,
+        metrics=directory.metrics_path,
+        events=directory.events,
+        folder=directory.trackers,
+        params=dict(leaves(config)),
+    )
     return [
         JsonLinesWriter(directory.metrics_path),
-        TensorBoardWriter(directory.events),
+        *make_trackers(split_names(config.training.trackers), run),
         ProgressWriter(device=jax.default_backend()),
     ]
 
