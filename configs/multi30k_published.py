@@ -2,7 +2,7 @@
 
 python -m transformer_jax train --config configs/multi30k_published.py \
     --config.data.directory=DIR --workdir runs/multi30k_published
-python evaluate.py --workdir runs/multi30k_published --average 10
+python -m transformer_jax evaluate --workdir runs/multi30k_published --average 10
 
 DIR holds train, val and test_2016_flickr, each as .en and .de (Elliott et al. 2016).
 Text is lower-cased and cut into 10 000 joint pieces. arXiv 2105.14462 reports 41.02
