@@ -1,7 +1,7 @@
 """WMT14 English-German, big model. Paper: 28.4 (Table 2).
 
 python -m transformer_jax train --config=configs/wmt14_ende_big.py --workdir=RUN
-python evaluate.py --workdir=RUN --average 20
+python -m transformer_jax evaluate --workdir=RUN --average 20
 """
 
 import ml_collections

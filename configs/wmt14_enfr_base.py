@@ -1,7 +1,7 @@
 """WMT14 English-French, base model. Paper: 38.1 (Table 2).
 
 python -m transformer_jax train --config=configs/wmt14_enfr_base.py --workdir=RUN
-python evaluate.py --workdir=RUN --average 5
+python -m transformer_jax evaluate --workdir=RUN --average 5
 """
 
 import ml_collections

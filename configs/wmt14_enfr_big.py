@@ -1,7 +1,7 @@
 """WMT14 English-French, big model. Paper: 41.8 (Table 2; its text has 41.0).
 
 python -m transformer_jax train --config=configs/wmt14_enfr_big.py --workdir=RUN
-python evaluate.py --workdir=RUN --average 20
+python -m transformer_jax evaluate --workdir=RUN --average 20
 """
 
 import ml_collections
