@@ -195,11 +195,18 @@ def test_a_file_that_is_missing_is_told_with_what_is_looked_for_and_there(
         f"There is no file {tmp_path / 'validation.source'}.",
         "Looked for are train.source, train.target, validation.source, validation.tar",
         f"; {tmp_path} holds dev.source, train.source, train.target, validation.target",
-        "--config.data.train_source=NAME",
+        "--config.data.validation_source=NAME.",
     ):
         assert words in str(caught.value)
-    with pytest.raises(UserError, match="none is no directory"):
+    with pytest.raises(UserError, match="none is no directory. Name your folder by --"):
         _open(tmp_path / "none", **four)
+    write("validation.source.gz", "x\n")
+    with pytest.raises(UserError, match="on_source=validation.source.gz.$"):
+        _open(tmp_path, **four)
+    (tmp_path / "validation.source.gz").rename(tmp_path / "validation.source")
+    with pytest.raises(UserError, match="without a test split, give an empty --config"):
+        _open(tmp_path, **four, test_source="test.source", test_target="test.target")
+    (tmp_path / "validation.source").unlink()
     for number in range(20):
         write(f"a{number}", "")
     with pytest.raises(UserError, match=r"holds a0, a1, a10, .* and \d+ more\. Ren"):

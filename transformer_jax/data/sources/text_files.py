@@ -176,16 +176,34 @@ def _require_files(settings: TextFileSettings, fields: Sequence[str]) -> None:
                     "own name holds one, or make a link to it."
                 ] * ("," in value)
                 if not os.path.lexists(path):
-                    advice.append(_what_is_looked_for(settings, fields))
+                    advice.append(_what_is_looked_for(settings, fields, field))
                 raise UserError(" ".join([str(error), *advice])) from error
 
 
-def _what_is_looked_for(settings: TextFileSettings, fields: Sequence[str]) -> str:
+def _what_is_looked_for(
+    settings: TextFileSettings, fields: Sequence[str], missing: str
+) -> str:
+    """Say what files are looked for and there, and which flag helps.
+
+    Args:
+      settings: of the source.
+      fields: those that name files.
+      missing: one of them, whose file there is not.
+    """
     names = ", ".join(getattr(settings, field) for field in fields)
-    contents = _contents(as_path(settings.directory or "."))
+    directory = as_path(settings.directory or ".")
+    said = f"Looked for are {names}; {_contents(directory)}."
+    if not directory.is_dir():
+        return f"{said} Name your folder by --config.data.directory=DIR."
+    last = ""
+    if missing.startswith("test"):
+        last = "; to do without a test split, give an empty --config.data.test_source="
+    name = getattr(settings, missing).lower()
+    # As train.en.gz and train.EN for train.en.
+    alike = sorted(n for n in os.listdir(directory) if n.lower().startswith(name))
     return (
-        f"Looked for are {names}; {contents}. Rename your files, or give their names, "
-        f"as in --config.data.{fields[0]}=NAME."
+        f"{said} Rename your files, or give their names, as in --config.data.{missing}="
+        f"{alike[0] if alike else 'NAME'}{last}."
     )
 
 
