@@ -17,7 +17,7 @@ from transformer_jax.runs.components import Parts, languages
 _USE = """## How to use it
 
     python -m transformer_jax translate --workdir RUN < in.txt > out.txt
-    python evaluate.py --workdir RUN --source S --reference R
+    python -m transformer_jax evaluate --workdir RUN --source S --reference R
 
 RUN is the folder of this file. It needs nothing else.
 """
@@ -72,7 +72,7 @@ def make_card(run: RunSummary) -> str:
     )
     config = json.dumps(run.config, indent=2, ensure_ascii=False)
     can_translate = parts.task.can_translate
-    unscored = "## Scores\n\nNone yet: run evaluate.py." if can_translate else ""
+    unscored = "## Scores\n\nNone yet: evaluate the run." if can_translate else ""
     blocks = [
         facts,
         "#" + scores if run.evaluations else unscored,

@@ -107,7 +107,7 @@ class RunDirectory:
         runs = [path.name for path in self.root.glob("*") if _is_begun(path)]
         if runs:
             return f"It holds runs ({', '.join(sorted(runs)[:5])}); give one of them."
-        return "Give the --workdir that train.py wrote."
+        return "Give the --workdir of a training."
 
     def check_place(self) -> None:
         """Refuse a part of a run as the place for another one.
