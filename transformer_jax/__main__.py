@@ -22,6 +22,8 @@ COMMANDS = {
 
 def main() -> None:
     """Hand the rest of the command line to the command that comes first in it."""
+    if sys.argv[1:2] == ["help"] and len(sys.argv) > 2:
+        sys.argv[1:] = [*sys.argv[2:], "--help"]
     given = sys.argv[1] if len(sys.argv) > 1 else ""
     if given in COMMANDS:
         start(sys.argv.pop(1))

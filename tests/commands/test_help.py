@@ -80,6 +80,11 @@ def test_a_command_that_there_is_not_is_told_with_the_nearest_one():
     assert result.stderr.count("\n") == 1
 
 
+def test_help_before_a_command_is_its_own():
+    result = _run("help", "check")
+    assert (result.returncode, result.stdout) == (0, _help("check"))
+
+
 def test_the_version_is_told():
     assert _run("--version").stdout == f"transformer_jax {__version__}\n"
 

@@ -54,6 +54,12 @@ def test_wrong_usage_ends_with_two(monkeypatch, arguments):
     assert _run(monkeypatch, *arguments) == 2
 
 
+def test_a_head_that_is_no_number_is_named(monkeypatch, capsys):
+    options = ("--workdir", "run", "--source", "x", "--output", "x.png", "--head", "x")
+    assert _run(monkeypatch, "attention", *options) == 2
+    assert "--head: 'x' is no number, nor all." in capsys.readouterr().err
+
+
 def test_a_wrong_suffix_ends_with_one_before_anything_is_drawn(monkeypatch, capsys):
     assert _run(monkeypatch, "curves", "--workdir", "nowhere", "--output", "x.gif") == 1
     assert "'x.gif'" in capsys.readouterr().err

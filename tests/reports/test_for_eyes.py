@@ -43,6 +43,17 @@ def test_no_line_is_wider_than_the_terminal(report):
         assert len(line) + wide <= WIDTH, line
 
 
+def test_a_plot_of_another_kind_is_refused_before_anything_is_printed(
+    monkeypatch, capsys
+):
+    monkeypatch.setattr("sys.argv", ["report", "table1", "--plot=x.txt"])
+    with pytest.raises(SystemExit, match="1"):
+        command.main()
+    output, error = capsys.readouterr()
+    assert (output, error.count("\n")) == ("", 1)
+    assert "'x.txt'" in error
+
+
 def test_numbers_of_a_column_have_equally_many_decimals(report):
     columns = []
     for line in render(report, "markdown").splitlines():

@@ -130,4 +130,7 @@ def _parse() -> argparse.Namespace:
 
 def _number_or_all(text: str) -> int | None:
     """Read a head's number, or None for all."""
-    return None if text == "all" else int(text)
+    try:
+        return None if text == "all" else int(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number, nor all") from error

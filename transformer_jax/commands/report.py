@@ -23,6 +23,7 @@ from transformer_jax.reports import (
     table3,
 )
 from transformer_jax.reports.render import Format, Report, render
+from transformer_jax.visualization import theme
 
 
 def _report_cost(options: argparse.Namespace) -> Report:
@@ -78,6 +79,8 @@ def main() -> None:
     """Parse the arguments, and print."""
     options = _parse()
     with command("report"):
+        if plot := getattr(options, "plot", None):
+            theme.check_suffix(plot)
         if options.name in _CARD:
             for workdir in options.workdirs:
                 print(f"Wrote {card.write_card(workdir)}")
@@ -85,8 +88,8 @@ def main() -> None:
         _, make_report = _REPORTS[options.name]
         report = make_report(options)
         print(render(report, options.format))
-        if options.name == "table1" and options.plot is not None:
-            table1.save_plot(report, options.plot)
+        if plot:
+            table1.save_plot(report, plot)
 
 
 def _parse() -> argparse.Namespace:

@@ -8,6 +8,7 @@ gzip, and pipes; - is standard input. No model is needed.
 
 import argparse
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,8 +49,7 @@ def print_scores(scores: Scores | Comparison, format_name: str) -> None:
 
 def is_meant(arguments: Sequence[str]) -> bool:
     """Whether `evaluate`, which scored finished text as well once, is asked to."""
-    names = {argument.partition("=")[0] for argument in arguments}
-    return not names.isdisjoint({"--hypothesis", "--baseline"})
+    return any(re.match("--?(hypothesis|baseline)(=|$)", each) for each in arguments)
 
 
 def _scores(
