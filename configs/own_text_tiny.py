@@ -15,7 +15,7 @@ from transformer_jax.config import default
 
 
 def get_config(languages: str = "en-de") -> ml_collections.ConfigDict:
-    """Two narrow pre-norm layers a side on files that are called by their languages.
+    """Three narrow pre-norm layers a side on files that are called by their languages.
 
     Args:
       languages: codes of the source's and the target's, with a hyphen between.

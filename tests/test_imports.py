@@ -24,7 +24,16 @@ ALLOWED = {
     "evaluation": {"errors", "files", "text_table", "language_codes", "grammar"},
     "training": {"errors", "files", "models", "evaluation"},
     "tasks": {"errors", "data", "models", "decoding", "evaluation", "training"},
-    "config": {"errors", "fields", "data", "models", "decoding", "training", "tasks"},
+    "config": {
+        "errors",
+        "language_codes",
+        "fields",
+        "data",
+        "models",
+        "decoding",
+        "training",
+        "tasks",
+    },
     "runs": {
         "errors",
         "language_codes",

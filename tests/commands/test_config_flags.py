@@ -146,6 +146,11 @@ def test_the_config_of_a_run_repeats_it(parse, tmp_path, monkeypatch, path):
         ("model.num_heads.x", "no field model.num_heads.x"),
         ("checkpoints.every_steps", "config.checkpoints.save_every_steps now"),
         ("foo.bar", "report fields"),
+        ("data-directory", r"no field data_directory.*config\.data\.directory\?"),
+        ("", "no field . "),
+        (".seed", r"no field .seed. Did you mean config\.seed\?"),
+        ("data.train_source[0]", r"config\.data\.train_source\?"),
+        ("seed ", r"config\.seed\?"),
     ],
 )
 def test_a_field_that_there_is_not_is_told_with_the_nearest_one(
@@ -157,12 +162,80 @@ def test_a_field_that_there_is_not_is_told_with_the_nearest_one(
     assert "line" not in str(caught.value)
 
 
-@pytest.mark.parametrize("flag", ["data.tfds=3", "model=", "seed=x", "seed=1.5"])
-def test_a_value_of_another_type_is_a_mistake_of_usage(parse, tmp_path, flag, capsys):
+@pytest.mark.parametrize(
+    ("flag", "words"),
+    [
+        ("data.tfds=3", "sets a section. Set its fields, one by one, as --config.data"),
+        ("model=", "sets a section. Set its fields, one by one, as --config.model."),
+        ("seed=x", "expected a whole number."),
+        ("seed=1.5", "expected a whole number."),
+        ("decoding.alpha=0,6", "expected a number."),
+    ],
+)
+def test_a_value_of_another_type_is_a_mistake_of_usage(
+    parse, tmp_path, flag, words, capsys
+):
     file = _write(tmp_path, _BEGIN + "    return config\n")
     with pytest.raises(SystemExit, match="2"):
         parse(file, f"--config.{flag}")
-    assert f"--config.{flag}" in capsys.readouterr().err
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"--config.{flag}" in line
+    assert words in line
+
+
+@pytest.mark.parametrize(
+    ("argument", "words"),
+    [
+        ("--seed=3", "there is no --seed. Did you mean --config.seed?"),
+        ("config.seed=3", "there is no config.seed. Did you mean --config.seed?"),
+        ("--training.num-steps", "Did you mean --config.training.num_steps?"),
+        ("--num_steps", "optimizer.num_steps or --config.training.num_steps?"),
+    ],
+)
+def test_a_field_without_its_prefix_is_told_how_to_be_given(
+    parse, tmp_path, argument, words, capsys
+):
+    file = _write(tmp_path, _BEGIN + "    return config\n")
+    with pytest.raises(SystemExit, match="2"):
+        parse(file, argument)
+    assert words in capsys.readouterr().err
+
+
+def test_words_of_a_field_are_joined_either_way(parse, tmp_path):
+    file = _write(tmp_path, _BEGIN + "    return config\n")
+    assert parse(file, "--config.training.num-steps=7").training.num_steps == 7
+
+
+def test_a_value_may_look_like_a_field(parse, tmp_path):
+    file = _write(tmp_path, _BEGIN + "    return config\n")
+    field = "--config.training.init_from"
+    assert parse(file, field, "seed=3").training.init_from == "seed=3"
+
+
+def test_what_a_config_is_handed_is_explained(parse, tmp_path):
+    body = "    return config\n"
+    file = _write(tmp_path, _BEGIN + body)
+    with pytest.raises(UserError, match="takes nothing behind a colon"):
+        parse(f"{file}:fr-en")
+    languages = _BEGIN.replace("get_config()", "get_config(languages)", 1)
+    update = "    config.data.update(**default.files_by_language(languages))\n"
+    file = _write(tmp_path, languages + update + body)
+    assert parse(f"{file}:pt_BR-en").data.test_source == "test.pt_BR"
+    for wrong in ("", "fren", "fr_en", "en-US-de", "fr-", "-en", "de-de"):
+        with pytest.raises(UserError, match="my.py:.*: expected the codes of two"):
+            parse(f"{file}:{wrong}")
+    with pytest.raises(UserError, match="'french' is no code of a language"):
+        parse(f"{file}:french-en")
+
+
+def test_only_a_run_may_have_a_colon_in_its_name(parse, tmp_path):
+    config = default.get_config()
+    RunDirectory(tmp_path / "12:30").claim(config, ("source", "target"))
+    assert parse("--config=12:30/config.json").to_json() == config.to_json()
+    _write(tmp_path, _BEGIN)
+    (tmp_path / "my.py").rename(tmp_path / "m:y.py")
+    with pytest.raises(UserError, match="a colon ends a config's name.*Rename"):
+        parse("--config=m:y.py")
 
 
 @pytest.mark.parametrize(

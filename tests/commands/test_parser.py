@@ -3,6 +3,7 @@
 import pytest
 
 from transformer_jax.commands.parser import CommandParser
+from transformer_jax.commands.score import is_meant
 
 
 @pytest.fixture
@@ -35,7 +36,9 @@ def test_words_of_a_name_are_joined_either_way(parser, name, joint):
         ([], "the following arguments are required: --workdir."),
         (["--beam-sice=3"], "there is no --beam_sice. Did you mean --beam_size?"),
         (["--wokdir", "x"], "there is no --wokdir. Did you mean --workdir?"),
-        (["--zzz"], "there is no --zzz."),
+        (["--zzz"], "there is no --zzz. See"),
+        (["--tokenizer", "x"], "there is no --tokenizer. See"),
+        (["--workdir="], "--workdir is empty, as from a shell's variable"),
         (["--workdir=x", "--config.seed=3"], "there is no --config.seed."),
         (["--workdir=x", "surplus"], "'surplus' belongs to no option."),
         (
@@ -63,6 +66,13 @@ def test_fields_are_left_over_in_their_order_with_their_values():
     assert (options.workdir, rest) == ("x", fields)
 
 
+def test_an_option_before_the_sub_command_is_told_of(capsys):
+    parser = CommandParser(prog="draw", usage="%(prog)s PICTURE [options]")
+    parser.add_subparsers().add_parser("curves").add_argument("--output")
+    line = _mistake(parser, capsys, "--output=a.png", "curves")
+    assert "--output=a.png comes too early; expected: draw PICTURE [options]." in line
+
+
 def test_an_option_of_a_sub_command_is_given_once_as_well(capsys):
     parser = CommandParser()
     command = parser.add_subparsers().add_parser("curves")
@@ -73,3 +83,10 @@ def test_an_option_of_a_sub_command_is_given_once_as_well(capsys):
     with pytest.raises(SystemExit, match="2"):
         parser.parse_args(["curves", "--output=a.png", "--output=b.png"])
     assert "--output is given twice: a.png and b.png" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["--hypothesis", "-hypothesis", "--baseline"])
+@pytest.mark.parametrize("rest", [["x"], []])
+def test_evaluate_leaves_finished_translations_to_score(name, rest):
+    assert is_meant([name, *rest] if rest else [f"{name}=x"])
+    assert not is_meant(["--workdir", name.lstrip("-"), f"{name}_other=x"])

@@ -42,9 +42,16 @@ class _ConfigParser(flags.ArgumentParser):
           UserError: with the file's line where it has one.
         """
         name, colon, argument = path.partition(":")
+        if as_path(path).exists():
+            name, colon, argument = path, "", ""
         file = as_path(name)
         if file.name == _OF_RUN or (file / _OF_RUN).exists():
             return RunDirectory(file if file.is_dir() else file.parent).read_config()
+        if ":" in name:
+            raise UserError(
+                f"--config={name}: a colon ends a config's name, and what follows is "
+                "handed to it. Rename the file, or the folder that is called so."
+            )
         if not file.is_file():
             with_suffix = pathlib.Path(f"{file}.py")
             raise UserError(
@@ -62,6 +69,8 @@ class _ConfigParser(flags.ArgumentParser):
             cause, line = _find_cause(error, file)
             if field := _missing_field(cause, []):
                 raise UserError(_explain_field(field) + line) from error
+            if isinstance(cause, UserError):
+                raise UserError(f"--config={path}: {cause}{line}") from error
             raise UserError(_explain_file(cause, file) + line) from error
         if not is_config:
             raise UserError(
@@ -94,9 +103,12 @@ def parse_config(
         help="a file of configs/ or your own, or RUN/config.json to repeat a run",
     )
     parser.epilog = _FIELDS
+    if mistake := _find_bare_field(sys.argv[1:]):
+        parser.error(mistake)
     options, rest = parser.parse_known_args()
     if name := _repeated(rest):
         parser.error(f"--{name} is given twice. Give it once")
+    _check_paths(parser, rest)
     arguments = [sys.argv[0], f"--config={options.config}", *rest]
     flag_values = flags.FlagValues()
     holder = config_flags.DEFINE_config_file(
@@ -113,11 +125,55 @@ def parse_config(
         if field := _missing_field(chain[-1], rest):
             raise UserError(_explain_field(field)) from error
         if isinstance(error, flags.Error):
-            parser.error(str(error).rstrip("."))
+            parser.error(_in_words(str(error).rstrip(".")))
         raise
     if surplus:
         parser.error(f"{' '.join(surplus)!r} belongs to no option")
     return holder.value, options
+
+
+def _find_bare_field(arguments: Sequence[str]) -> str | None:
+    """Return what to say of a field without --config. before it, if there is one."""
+    known = list(all_paths())
+    for argument in arguments:
+        name = argument.partition("=")[0]
+        # A run may be called seed=3.
+        match = re.match(r"config\.([\w.-]+)$|--?(?!config\.)([\w.-]+)$", name)
+        if match is None:
+            continue
+        path = (match[1] or match[2]).replace("-", "_")
+        meant = [f"--config.{f}" for f in known if f".{f}".endswith(f".{path}")]
+        if meant:
+            return f"there is no {name}. Did you mean {' or '.join(meant)}?"
+    return None
+
+
+def _check_paths(parser: CommandParser, arguments: Sequence[str]) -> None:
+    """Refuse what is no name of a field, and sections, of which fields are set.
+
+    Raises:
+      UserError: with the nearest field.
+    """
+    known = list(all_paths())
+    for argument in arguments:
+        if not argument.startswith("--config."):
+            continue
+        path = argument.partition("=")[0].removeprefix("--config.")
+        if not re.fullmatch(r"\w+(\.\w+)*", path):
+            raise UserError(_explain_field(path))
+        if fields := [field for field in known if field.startswith(f"{path}.")]:
+            parser.error(
+                f"{argument} sets a section. Set its fields, one by one, as "
+                f"--config.{fields[0]}"
+            )
+
+
+def _in_words(message: str) -> str:
+    """Say what a number has to be without the names of Python's functions."""
+    number = r"invalid literal for int\(\).*|(could not convert string to float).*"
+    return re.sub(
+        number, lambda m: f"expected a {'' if m[1] else 'whole '}number", message
+    )
 
 
 def _repeated(arguments: Sequence[str]) -> str | None:
@@ -190,6 +246,8 @@ def _explain_file(error: BaseException, file: pathlib.Path) -> str:
             f"--config={file} cannot be loaded: it has no function get_config. Write "
             "one that returns what default.get_config() gives, with your changes."
         )
+    elif isinstance(error, TypeError) and "get_config() takes 0" in str(error):
+        advice = " It takes nothing behind a colon: leave that out."
     else:
         advice = ""
     message = error.msg if isinstance(error, SyntaxError) else str(error)

@@ -32,6 +32,11 @@ class _StoreOnce(argparse.Action):
                 f"{option_string} is given twice: {self._given} and {values}. Give it "
                 "once"
             )
+        if values == "":
+            parser.error(
+                f"{option_string} is empty, as from a shell's variable that is not "
+                "set. Give a value"
+            )
         self._given = values
         setattr(namespace, self.dest, values)
 
@@ -64,6 +69,9 @@ class CommandParser(argparse.ArgumentParser):
         given = [*map(_with_underscores, sys.argv[1:] if args is None else args)]
         if self._subparsers is None:  # Else the options are those of the sub-command.
             self._check_names(given)
+        elif given and given[0].startswith("--") and given[0] != "--help":
+            usage = str(self.usage).replace("%(prog)s", self.prog)
+            self.error(f"{given[0]} comes too early; expected: {usage}")
         options, rest = super().parse_known_args(given, namespace)
         if rest and not self._takes_fields:
             self.error(f"{rest[0]!r} belongs to no option")
@@ -98,12 +106,14 @@ class CommandParser(argparse.ArgumentParser):
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:
     """Return a question that names what was probably meant; "" if nothing is alike."""
-    alike = difflib.get_close_matches(name, known, n=1)
-    return f" Did you mean {alike[0]}?" if alike else ""
+    # Hyphens before them make no two names alike.
+    bare = {other.lstrip("-"): other for other in known}
+    alike = difflib.get_close_matches(name.lstrip("-"), bare, n=1)
+    return f" Did you mean {bare[alike[0]]}?" if alike else ""
 
 
 def _with_underscores(argument: str) -> str:
     """Write an option's name as it is declared: --beam-size and -beam_size too."""
     return re.sub(
-        r"^--?([A-Za-z][\w-]+)", lambda m: "--" + m[1].replace("-", "_"), argument
+        r"^--?([A-Za-z][\w.-]+)", lambda m: "--" + m[1].replace("-", "_"), argument
     )

@@ -15,7 +15,9 @@ import ml_collections
 from transformer_jax.config.sections import ModelSection, TaskSection
 from transformer_jax.config.tree import fields_of, make_tree
 from transformer_jax.config.versions import CONFIG_VERSION
+from transformer_jax.errors import UserError
 from transformer_jax.fields import declared
+from transformer_jax.language_codes import normalise_language
 
 
 def get_config(
@@ -47,8 +49,18 @@ def files_by_language(languages: str) -> dict[str, str]:
     Args:
       languages: codes of the source's and the target's with a hyphen between, as fr-en
         for train.fr, train.en, valid.fr and so on.
+
+    Raises:
+      UserError: if it is not so.
     """
     source, _, target = languages.partition("-")
+    if "-" in target or not source or not target or source == target:
+        raise UserError(
+            f"languages={languages!r}: expected the codes of two languages with a "
+            "hyphen between, the source's first, as fr-en or pt_BR-en."
+        )
+    for language in (source, target):
+        normalise_language(language)  # Refuses what is none.
     files = {
         f"{split}_{side}": f"{name}.{language}"
         for split, name in {
