@@ -4,7 +4,7 @@ import importlib.util
 import re
 
 from tests.documents import ROOT
-from transformer_jax.commands.parser import MAX_COLUMNS
+from transformer_jax.text_table import WIDTH
 
 
 def _steps():
@@ -29,4 +29,4 @@ def test_the_session_ends_well():
     assert PAGE.count("error:") == 1  # The name that is wrong on purpose.
     assert str(ROOT) not in PAGE
     tables = [line for line in PAGE.splitlines() if re.match(r"\w+ +[\d.]+ ", line)]
-    assert tables and max(map(len, tables)) <= MAX_COLUMNS
+    assert tables and max(map(len, tables)) <= WIDTH

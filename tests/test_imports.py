@@ -80,8 +80,8 @@ ALLOWED = {
     },
     # What a notebook starts with, by name alone.
     "front door": {"config", "decoding", "models", "runs", "visualization"},
-    # What Python starts: nothing but a command.
-    "entry points": {"commands"},
+    # What Python starts: a command, or a hint which one was meant.
+    "entry points": {"commands", "errors"},
 }
 
 

@@ -4,8 +4,9 @@ import sys
 
 import transformer_jax
 from transformer_jax.commands.messages import EXIT_USAGE
-from transformer_jax.commands.parser import PROGRAM, did_you_mean
+from transformer_jax.commands.parser import PROGRAM
 from transformer_jax.commands.start import start
+from transformer_jax.errors import did_you_mean
 
 # name → what it does.
 COMMANDS = {
@@ -35,7 +36,7 @@ def main() -> None:
         print(_help(), file=sys.stderr)
         sys.exit(EXIT_USAGE)
     else:
-        hint = did_you_mean(given, list(COMMANDS))
+        hint = did_you_mean(given, COMMANDS)
         message = f"there is no command {given!r}.{hint} See {PROGRAM} --help"
         print(f"transformer_jax: {message}", file=sys.stderr)
         sys.exit(EXIT_USAGE)

@@ -12,7 +12,6 @@ in docs/ follow from that.
 """
 
 import dataclasses
-import difflib
 import math
 import numbers
 import types
@@ -20,7 +19,7 @@ import typing
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from transformer_jax.errors import UserError
+from transformer_jax.errors import UserError, did_you_mean
 
 _KEY = "declaration"
 _AS_DEFAULT = object()
@@ -123,9 +122,7 @@ class Field(Declaration):
             unknown = [name for name in given if name not in self.choices]
             if not unknown:
                 return
-            hint = ""
-            if near := difflib.get_close_matches(str(unknown[0]), self.choices, n=1):
-                hint = f" Did you mean {near[0]}?"
+            hint = did_you_mean(str(unknown[0]), self.choices)
             raise UserError(
                 f"{name}={value!r}: expected {self.describe_range()}.{hint}"
             )

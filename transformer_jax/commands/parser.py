@@ -1,7 +1,6 @@
 """How every command reads its options: help on one screen, a mistake in one line."""
 
 import argparse
-import difflib
 import functools
 import re
 import shutil
@@ -10,9 +9,10 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from transformer_jax.commands.messages import EXIT_USAGE
+from transformer_jax.errors import did_you_mean
+from transformer_jax.text_table import WIDTH
 
 PROGRAM = "python -m transformer_jax"
-MAX_COLUMNS = 100
 
 
 class _StoreOnce(argparse.Action):
@@ -54,7 +54,7 @@ class CommandParser(argparse.ArgumentParser):
           takes_fields: whether --config.FIELD=VALUE may be given; left to others.
           settings: those of any parser.
         """
-        columns = min(MAX_COLUMNS, shutil.get_terminal_size().columns)
+        columns = min(WIDTH, shutil.get_terminal_size().columns)
         formatter = functools.partial(
             argparse.RawDescriptionHelpFormatter, width=columns, max_help_position=30
         )
@@ -102,14 +102,6 @@ class CommandParser(argparse.ArgumentParser):
             is_option = re.match("--[A-Za-z]", given) is not None and not is_field
             if is_option and not any(name.startswith(given) for name in names):
                 self.error(f"there is no {given}.{did_you_mean(given, names)}")
-
-
-def did_you_mean(name: str, known: Sequence[str]) -> str:
-    """Return a question that names what was probably meant; "" if nothing is alike."""
-    # Hyphens before them make no two names alike.
-    bare = {other.lstrip("-"): other for other in known}
-    alike = difflib.get_close_matches(name.lstrip("-"), bare, n=1)
-    return f" Did you mean {bare[alike[0]]}?" if alike else ""
 
 
 def _with_underscores(argument: str) -> str:

@@ -1,10 +1,9 @@
 """What accelerators can do at most, and what the paper took them to sustain."""
 
 import dataclasses
-import difflib
 import re
 
-from transformer_jax.errors import UserError
+from transformer_jax.errors import UserError, did_you_mean
 
 # Not in the paper and not measured here; usual for dense models on later devices.
 ASSUMED_UTILISATION = 0.4
@@ -83,12 +82,9 @@ def find_accelerator(name: str) -> Accelerator:
       UserError: if there is none.
     """
     if name not in ACCELERATORS:
-        names = {known.lower(): known for known in ACCELERATORS}
-        near = difflib.get_close_matches(name.lower(), names, n=1)
-        hint = f" Did you mean {names[near[0]]}?" if near else ""
         raise UserError(
             f"There is no accelerator {name!r} in the table. Choose one of "
-            f"{', '.join(ACCELERATORS)}.{hint}"
+            f"{', '.join(ACCELERATORS)}.{did_you_mean(name, ACCELERATORS)}"
         )
     return ACCELERATORS[name]
 
