@@ -266,7 +266,7 @@ def test_files_of_unequal_length_are_not_scored(tmp_path, longer):
         (["--config.model.num_layer=3"], ["config.model.num_encoder_layers?"]),
         (["--config.model.warmup_steps=3"], ["config.optimizer.warmup_steps?"]),
         (["--config.optimizer.decay_steps=3"], ["config.optimizer.num_steps now"]),
-        (["--config=configs/grammar_tini.py"], ["grammar_tini.py", "configs/"]),
+        (["--config=configs/grammar_tini.py"], ["Did you mean grammar_tiny.py?"]),
         (["--config.data.directory=/nowhere"], ["/nowhere/train.en"]),
     ],
 )

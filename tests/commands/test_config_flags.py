@@ -115,7 +115,7 @@ def test_a_file_that_gives_no_config_is_named(parse, tmp_path, text, words, besi
     [
         ("nowhere.py", "Give one of the files of configs/"),
         (".", "Give one of the files of configs/"),
-        ("my", r"Give --config=my\.py\."),
+        ("my", r"Did you mean my\.py\?"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(parse, tmp_path, path, advice):

@@ -16,7 +16,7 @@ from transformer_jax.commands.parser import PROGRAM, CommandParser
 from transformer_jax.config.names import nearest_field
 from transformer_jax.config.tree import all_paths
 from transformer_jax.config.versions import RENAMED
-from transformer_jax.errors import UserError
+from transformer_jax.errors import UserError, did_you_mean
 from transformer_jax.files import as_path
 from transformer_jax.runs.directory import RunDirectory
 
@@ -53,14 +53,11 @@ class _ConfigParser(flags.ArgumentParser):
                 "handed to it. Rename the file, or the folder that is called so."
             )
         if not file.is_file():
-            with_suffix = pathlib.Path(f"{file}.py")
+            beside = [path.name for path in file.parent.glob("*.py")]
+            hint = did_you_mean(f"{file.stem}.py", beside)
             raise UserError(
-                f"--config={name}: there is no such file. "
-                + (
-                    f"Give --config={with_suffix}."
-                    if with_suffix.is_file()
-                    else "Give one of the files of configs/, or your own."
-                )
+                f"--config={name}: there is no such file.{hint} Give one of the files "
+                "of configs/, or your own."
             )
         try:
             config = self._of_files.parse(f"{file}{colon}{argument}")
