@@ -22,8 +22,9 @@ $(INSTALLED): setup.cfg pyproject.toml
 	touch $@
 
 quickstart: $(INSTALLED)  ## Train on the built-in corpus, translate, score and draw.
-	$(BIN)/python train.py --config configs/grammar_tiny.py --workdir $(QUICKSTART)
-	$(BIN)/python evaluate.py --workdir $(QUICKSTART) --phenomena --examples 5
+	$(BIN)/python -m transformer_jax train --config configs/grammar_tiny.py --workdir $(QUICKSTART)
+	$(BIN)/python -m transformer_jax evaluate --workdir $(QUICKSTART) \
+	  --phenomena --examples 5
 	$(BIN)/python -m transformer_jax plot attention --workdir $(QUICKSTART) \
 	  --kind encoder \
 	  --source "The animal didn't cross the street because it was too tired." \

@@ -63,6 +63,15 @@ def test_pages_of_the_site_link_to_nothing_outside_of_it():
                 assert target.is_relative_to(ROOT / "docs"), (path, link)
 
 
+def test_commands_are_spelt_in_one_way():
+    """`train.py` and the like are other names of them, for those who look for these."""
+    code = [*ROOT.glob("transformer_jax/**/*.py"), *ROOT.glob("configs/**/*.py")]
+    for path in (*PAGES, *code):
+        text = path.read_text(encoding="utf-8")
+        old = r"python (train|evaluate)\.py|-m transformer_jax\.\w"
+        assert not re.search(old, text), path
+
+
 def test_every_page_is_in_the_navigation_once():
     navigation = (ROOT / "mkdocs.yml").read_text().partition("\ntheme:")[0]
     named = re.findall(r": (\S+\.md)$", navigation, re.MULTILINE)

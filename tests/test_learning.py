@@ -105,10 +105,8 @@ def _readme_scores() -> tuple[float, dict[str, float]]:
 def test_the_quickstart_reaches_what_the_readme_says(tmp_path):
     """By the commands of `make quickstart`, without this suite's eight devices."""
     workdir = ("--workdir", tmp_path / "run")
-    _run("train.py", "--config", "configs/grammar_tiny.py", *workdir)
-    report = json.loads(
-        _run("evaluate.py", *workdir, "--phenomena", "--format", "json")
-    )
+    _run("train", "--config", "configs/grammar_tiny.py", *workdir)
+    report = json.loads(_run("evaluate", *workdir, "--phenomena", "--format", "json"))
     (kept,) = (tmp_path / "run/evaluation").glob("*.phenomena.json")
     phenomena = json.loads(kept.read_text(encoding="utf-8"))["phenomena"]
     found = {name: 100 * values["share"] for name, values in phenomena.items()}
@@ -127,7 +125,7 @@ def test_the_quickstart_reaches_what_the_readme_says(tmp_path):
 def _run(*arguments: object) -> bytes:
     """Run a command as the Makefile does, and return what it prints."""
     result = subprocess.run(
-        [sys.executable, *map(str, arguments)],
+        [sys.executable, "-m", "transformer_jax", *map(str, arguments)],
         capture_output=True,
         cwd=ROOT,
         env=os.environ | {"XLA_FLAGS": ""},

@@ -37,7 +37,7 @@ class RunSummary:
       source_tokens: real pieces of the source side that were trained on, likewise.
       target_tokens: of the target side.
       hardware: what it was trained on, in order.
-      evaluations: what `evaluate.py` wrote, by the name of its file.
+      evaluations: what `evaluate` wrote, by the name of its file.
       repetitions: of each split, how many texts are trained on as well; empty for runs
         from before that was counted.
     """
@@ -124,7 +124,7 @@ def read_run(workdir: str | os.PathLike[str]) -> RunSummary:
 def _read_evaluations(
     directory: RunDirectory,
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield what `evaluate.py` wrote, by name; other files are nobody's business."""
+    """Yield what `evaluate` wrote, by name; other files are nobody's business."""
     # Each evaluation has its translations beside it.
     translations = directory.evaluation.glob("*.beam*.txt")
     scores = {path.with_suffix(".json") for path in translations}
