@@ -8,9 +8,10 @@ import pytest
 
 from transformer_jax import __version__, commands
 from transformer_jax.__main__ import COMMANDS
+from transformer_jax.commands import report
 
 _MAX_COLUMNS, _MAX_LINES = 100, 40
-_REPORTS = ("table1", "table2", "table3", "cost", "fields", "reproduce", "card")
+_REPORTS = tuple(report._REPORTS | report._CARD)
 _PICTURES = ("curves", "positions", "attention")
 
 

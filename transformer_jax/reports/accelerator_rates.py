@@ -1,7 +1,7 @@
 """The rates that training costs are counted with, and where they come from."""
 
 from transformer_jax.costs.accelerators import ACCELERATORS, ASSUMED_UTILISATION
-from transformer_jax.reports.render import Column, Report, decimals, one_table
+from transformer_jax.reports.render import Column, Report, decimals, one_table, percent
 
 _COLUMNS = (
     Column("row", "accelerator"),
@@ -33,7 +33,7 @@ def make_report() -> Report:
             "Rates are of matrix products.",
             "Training FLOPs the paper's way are time x devices x the sustained rate. "
             "For devices later than the paper's that is an assumed "
-            f"{ASSUMED_UTILISATION:.0%} of the peak.",
+            f"{percent(ASSUMED_UTILISATION)} of the peak.",
         ),
     )
 
