@@ -24,7 +24,7 @@ $(INSTALLED): setup.cfg pyproject.toml
 quickstart: $(INSTALLED)  ## Train on the built-in corpus, translate, score and draw.
 	$(BIN)/python -m transformer_jax train --config configs/grammar_tiny.py --workdir $(QUICKSTART)
 	$(BIN)/python -m transformer_jax evaluate --workdir $(QUICKSTART) \
-	  --phenomena --examples 5
+	  --phenomena --examples 2
 	$(BIN)/python -m transformer_jax plot attention --workdir $(QUICKSTART) \
 	  --kind encoder \
 	  --source "The animal didn't cross the street because it was too tired." \

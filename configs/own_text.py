@@ -3,8 +3,8 @@
 python -m transformer_jax train --config configs/own_text.py \
     --config.data.directory=DIR --workdir RUN
 
-DIR holds train, valid and test, each as .en and .de: one sentence a line, plain or .gz;
-line n of a target translates line n of its source. For other languages name them, as in
+DIR holds train, valid and test, each as .en and .de: one sentence a line; line n of
+a target translates line n of its source. For other languages name them, as in
 configs/own_text.py:fr-en. Sizes suit some hundred thousand pairs; on a laptop, or for
 less text, begin with own_text_tiny.py, and for millions start from the default.
 """

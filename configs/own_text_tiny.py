@@ -3,8 +3,8 @@
 python -m transformer_jax train --config configs/own_text_tiny.py \
     --config.data.directory=DIR --workdir RUN
 
-DIR holds train, valid and test, each as .en and .de: one sentence a line, plain or .gz;
-line n of a target translates line n of its source. For other languages name them, as in
+DIR holds train, valid and test, each as .en and .de: one sentence a line; line n of
+a target translates line n of its source. For other languages name them, as in
 configs/own_text_tiny.py:fr-en, which reads train.fr, train.en and so on. Sizes suit ten
 to two hundred thousand short pairs; own_text.py has a larger model, for a GPU.
 """
