@@ -66,66 +66,79 @@ def _parse() -> argparse.Namespace:
     pictures = parser.add_subparsers(
         prog=parser.prog, required=True, metavar="curves|positions|attention"
     )
+    for name, words, text, add_arguments in (
+        (
+            "curves",
+            "--workdir RUN --output FILE",
+            "loss, learning rate and scores of a run",
+            _add_curves_arguments,
+        ),
+        (
+            "positions",
+            "--output FILE [options]",
+            "sinusoidal encodings (3.5)",
+            _add_positions_arguments,
+        ),
+        (
+            "attention",
+            "--workdir RUN --source TEXT --output FILE [options]",
+            "who looks at whom in a sentence",
+            _add_attention_arguments,
+        ),
+    ):
+        picture = pictures.add_parser(
+            name, usage=f"%(prog)s {words}", help=text, description=text
+        )
+        add_arguments(picture)
+        picture.add_argument(
+            "--output", required=True, metavar="FILE", help="a .png or .svg file"
+        )
+    return parser.parse_args()
 
-    curve = pictures.add_parser(
-        "curves",
-        usage="%(prog)s --workdir RUN --output FILE",
-        help="loss, learning rate and scores of a run",
-    )
-    curve.add_argument(
+
+def _add_curves_arguments(picture: argparse.ArgumentParser) -> None:
+    picture.add_argument(
         "--workdir",
         required=True,
         metavar="RUN",
         help="the run, trained or in training",
     )
-    curve.set_defaults(draw=_draw_curves)
+    picture.set_defaults(draw=_draw_curves)
 
-    position = pictures.add_parser(
-        "positions",
-        usage="%(prog)s --output FILE [options]",
-        help="sinusoidal encodings (3.5)",
-    )
-    position.add_argument(
+
+def _add_positions_arguments(picture: argparse.ArgumentParser) -> None:
+    picture.add_argument(
         "--d_model", type=int, default=512, metavar="N", help="512 if left out"
     )
-    position.add_argument(
+    picture.add_argument(
         "--length", type=int, default=64, metavar="N", help="number of positions"
     )
-    position.add_argument(
+    picture.add_argument(
         "--layout", choices=get_args(SinusoidLayout), default="interleaved"
     )
-    position.set_defaults(draw=_draw_positions)
+    picture.set_defaults(draw=_draw_positions)
 
-    weights = pictures.add_parser(
-        "attention",
-        usage="%(prog)s --workdir RUN --source TEXT --output FILE [options]",
-        help="who looks at whom in a sentence",
-    )
-    weights.add_argument(
+
+def _add_attention_arguments(picture: argparse.ArgumentParser) -> None:
+    picture.add_argument(
         "--workdir", required=True, metavar="RUN", help="the run whose model looks"
     )
-    weights.add_argument("--source", required=True, metavar="TEXT", help="a sentence")
-    weights.add_argument(
+    picture.add_argument("--source", required=True, metavar="TEXT", help="a sentence")
+    picture.add_argument(
         "--target", metavar="TEXT", help="its translation; left out: the model's own"
     )
-    weights.add_argument("--kind", choices=attention_maps.KINDS, default="cross")
-    weights.add_argument(
+    picture.add_argument("--kind", choices=attention_maps.KINDS, default="cross")
+    picture.add_argument(
         "--layer", type=int, metavar="N", help="counted from 1; left out: the last one"
     )
-    weights.add_argument(
+    picture.add_argument(
         "--head",
         type=_number_or_all,
         metavar="N",
         help="counted from 1, or all (when left out)",
     )
-    add_model_arguments(weights)
-    weights.set_defaults(draw=_draw_attention)
-
-    for picture in (curve, position, weights):
-        picture.add_argument(
-            "--output", required=True, metavar="FILE", help="a .png or .svg file"
-        )
-    return parser.parse_args()
+    add_model_arguments(picture)
+    picture.set_defaults(draw=_draw_attention)
 
 
 def _number_or_all(text: str) -> int | None:

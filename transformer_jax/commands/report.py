@@ -109,43 +109,48 @@ def _parse() -> argparse.Namespace:
             help=text,
             description=text,
         )
-        if name in ("table2", "table3", "cost", "card", "reproduce"):
-            report.add_argument(
-                "--workdirs",
-                nargs="+",
-                action="extend",
-                default=[],
-                metavar="RUN",
-                required=name in _OF_RUNS,
-                help="runs, each the --workdir of a training",
-            )
-        if name not in _CARD:
-            report.add_argument(
-                "--format",
-                choices=get_args(Format),
-                default="table",
-                help="how to print",
-            )
-        if name == "table1":
-            report.add_argument("--plot", help="also draw into this .png or .svg file")
-        if name in ("table2", "cost"):
-            report.add_argument(
-                "--accelerator",
-                help="such as 'TPU v5e', if not what the runs wrote down",
-            )
-            report.add_argument(
-                "--num_chips", type=int, metavar="N", help="how many of them"
-            )
-        if name == "cost":
-            report.add_argument(
-                "--dollars_per_device_hour",
-                type=float,
-                metavar="PRICE",
-                help="of the runs' devices, if not the assumed one",
-            )
+        _add_arguments(report, name)
     options = parser.parse_args()
     about_runs = ("accelerator", "num_chips", "dollars_per_device_hour")
     given = [name for name in about_runs if getattr(options, name, None) is not None]
     if given and not options.workdirs:
         parser.error(f"--{given[0]} is about runs: name them with --workdirs")
     return options
+
+
+def _add_arguments(report: argparse.ArgumentParser, name: str) -> None:
+    """Add the options of the report of a name."""
+    if name in ("table2", "table3", "cost", "card", "reproduce"):
+        report.add_argument(
+            "--workdirs",
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="RUN",
+            required=name in _OF_RUNS,
+            help="runs, each the --workdir of a training",
+        )
+    if name not in _CARD:
+        report.add_argument(
+            "--format",
+            choices=get_args(Format),
+            default="table",
+            help="how to print",
+        )
+    if name == "table1":
+        report.add_argument("--plot", help="also draw into this .png or .svg file")
+    if name in ("table2", "cost"):
+        report.add_argument(
+            "--accelerator",
+            help="such as 'TPU v5e', if not what the runs wrote down",
+        )
+        report.add_argument(
+            "--num_chips", type=int, metavar="N", help="how many of them"
+        )
+    if name == "cost":
+        report.add_argument(
+            "--dollars_per_device_hour",
+            type=float,
+            metavar="PRICE",
+            help="of the runs' devices, if not the assumed one",
+        )
