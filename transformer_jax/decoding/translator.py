@@ -350,7 +350,10 @@ def _explaining_memory(settings: TranslatorSettings) -> Iterator[None]:
 def _check_lines(lines: Iterable[str]) -> list[str]:
     """Return the lines, or say which of them is no text."""
     if isinstance(lines, str):
-        raise TypeError(f"expected a list of lines, got the single string {lines!r}")
+        raise TypeError(
+            f"expected a list of lines, got the single string {lines!r}. Put it into a "
+            "list, alone or with others."
+        )
     if isinstance(lines, bytes) or not isinstance(lines, Iterable):
         raise TypeError(f"expected a list of lines, got {lines!r}")
     lines = list(lines)

@@ -57,7 +57,7 @@ _NOTES = (
     "rows from its own times.",
     "FLOPs by count are the model's matrix products, forward and backward: of the "
     "paper's rows on full batches, of runs on the real tokens that they trained on; "
-    f"sentences count as {SENTENCE_LENGTH} pieces long.",
+    f"sentences count as {SENTENCE_LENGTH} tokens long.",
     "The utilisation of a run is its product operations a second, at its median "
     "speed, over its devices' peak; of the paper's rows, FLOPs by count over FLOPs by "
     "time.",
