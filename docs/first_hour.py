@@ -2,8 +2,8 @@
 
 python docs/first_hour.py
 
-Runs each command in runs/first_hour, from an environment with the package in it; about
-twenty minutes on two cores.
+Runs each command in runs/first_hour, from an environment with the package in it; less
+than an hour on two cores.
 """
 
 import os
@@ -110,6 +110,8 @@ STEPS = (
 
 def main() -> None:
     """Run the session and write the page."""
+    # What is ignored here, as under nohup, the commands would not hear either.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     shutil.rmtree(_PLACE, ignore_errors=True)
     _write_text(_PLACE / "my_text")
     (_PLACE / "configs").symlink_to(_ROOT / "configs")
@@ -118,9 +120,9 @@ def main() -> None:
     minutes = (time.monotonic() - start) / 60
     _PAGE.write_text(
         "# The first hour\n\n"
-        "A session on text of one's own with the small config, as it went on "
+        "A session on text of one's own with the small config, as it went on\n"
         f"{os.cpu_count()} cores in {minutes:.0f} minutes; `python docs/first_hour.py` "
-        "repeats it. Dots stand for lines that are left out.\n\n"
+        "repeats it. Dots stand for lines\nthat are left out.\n\n"
         + "\n\n".join(blocks)
         + "\n",
         encoding="utf-8",
@@ -153,8 +155,7 @@ def _block(step: Step) -> str:
         start_new_session=True,
     )
     lines = []
-    assert process.stdout is not None
-    for line in process.stdout:
+    for line in process.stdout or ():
         print(line, end="", flush=True)
         lines.append(line.rstrip())
         if step.interrupt_at and line.startswith(step.interrupt_at):
