@@ -21,10 +21,12 @@ def last_line(monkeypatch, tmp_path, capsys):
     config = default.get_config()
     config.training.num_steps = 2
 
-    def end(outcome, flags=(), *, is_claimed=True):
+    def end(outcome, flags=(), *, is_claimed=True, is_begun=True):
         def ends(config, workdir):
             if is_claimed:
                 RunDirectory(workdir).claim(config, ("source", "target"))
+                if is_begun:
+                    (workdir / "checkpoints" / "1").mkdir(parents=True, exist_ok=True)
             if isinstance(outcome, signal.Signals):
                 os.kill(os.getpid(), outcome)
             if isinstance(outcome, BaseException):
@@ -82,3 +84,5 @@ def test_a_flag_that_has_to_change_takes_the_place_of_the_old_one(last_line):
 def test_a_command_that_cannot_go_on_is_not_repeated(last_line):
     ends = last_line(UserError("There is no such schedule."), is_claimed=False)
     assert ends == (1, "train: error: There is no such schedule.")
+    ends = last_line(UserError("There is no file train.en."), is_begun=False)
+    assert ends == (1, "train: error: There is no file train.en.")

@@ -49,6 +49,8 @@ def main() -> None:
         except (UserError, KeyboardInterrupt, OSError) as error:
             if isinstance(error, BrokenPipeError) or not _is_run_of(directory, config):
                 raise
+            if isinstance(error, UserError) and not directory.is_begun:
+                raise  # The text or the config has to change first.
             hint = f"To go on: {_same_command()}"
             if isinstance(error, OSError):
                 place = error.filename or "no file named"
