@@ -1,4 +1,4 @@
-"""Your own text, first try: a small model that a laptop trains in half an hour.
+"""Your own text, first try: a small model that a laptop trains within the hour.
 
 python -m transformer_jax train --config configs/own_text_tiny.py \
     --config.data.directory=DIR --workdir RUN

@@ -1,8 +1,10 @@
 """The blocks of the documents, as the tests run them."""
 
+import os
 import pathlib
 import re
 import stat
+import subprocess
 import sys
 import types
 from typing import NamedTuple
@@ -103,3 +105,35 @@ def put_python(path: pathlib.Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def run_bash(
+    script: str,
+    folder: pathlib.Path,
+    programs: pathlib.Path,
+    package: pathlib.Path,
+    input: bytes | None = None,
+    **environment: str,
+) -> subprocess.CompletedProcess[bytes]:
+    """Run commands as a reader would, up to the first that fails.
+
+    Args:
+      script: the commands.
+      folder: where they run.
+      programs: a folder of programs that come before all others.
+      package: where `transformer_jax` is imported from.
+      input: what stands on standard input.
+      environment: further variables.
+    """
+    variables = {
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "PYTHONPATH": str(package),
+        "XLA_FLAGS": "",
+    }
+    return subprocess.run(
+        ["bash", "-exuo", "pipefail", "-c", script],
+        input=input,
+        capture_output=True,
+        cwd=folder,
+        env=os.environ | variables | environment,
+    )

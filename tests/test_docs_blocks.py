@@ -6,7 +6,6 @@ commands nor listed below fails: make it run, or say in the list why it cannot.
 """
 
 import configparser
-import os
 import pathlib
 import re
 import shutil
@@ -23,6 +22,7 @@ from tests.documents import (
     documents,
     find_blocks,
     put_python,
+    run_bash,
 )
 from tests.tiny_run import SPLITS, tiny_config, write_text
 from transformer_jax.data.sources.grammar import GrammarPairs
@@ -242,18 +242,13 @@ def place(
 def _run(
     script: str, place: pathlib.Path, shared: pathlib.Path
 ) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        ["bash", "-ex", "-c", script],
+    return run_bash(
+        script,
+        place,
+        place / "bin",
+        ROOT,
         input=b"The dog sleeps.\n",
-        capture_output=True,
-        cwd=place,
-        env=os.environ
-        | {
-            "PATH": f"{place / 'bin'}:{os.environ['PATH']}",
-            "PYTHONPATH": str(ROOT),
-            "XLA_FLAGS": "",
-            "JAX_COMPILATION_CACHE_DIR": str(shared / "compiled"),
-        },
+        JAX_COMPILATION_CACHE_DIR=str(shared / "compiled"),
     )
 
 

@@ -8,14 +8,12 @@ cells of a notebook do.
 import importlib.util
 import itertools
 import json
-import os
 import pathlib
 import shutil
-import subprocess
 
 import pytest
 
-from tests.documents import ROOT, SESSIONS, Block, blocks_of, put_python
+from tests.documents import ROOT, SESSIONS, Block, blocks_of, put_python, run_bash
 
 # What makes a long run short.
 _SHORTENED = {
@@ -41,28 +39,15 @@ _SHORT = '''"""A run of seconds."""
 
 import ml_collections
 
-from transformer_jax.config import default
+from tests.tiny_run import grammar_config
 
 
 def get_config() -> ml_collections.ConfigDict:
-    """A tiny model on a few sentences."""
-    config = default.get_config()
-    config.data.update(
-        source="grammar",
-        vocab_size=400,
-        tokens_per_batch=256,
-        max_batch_shapes=1,
-        max_length=64,
-    )
-    config.data.grammar.update(
-        num_train_pairs=60, num_validation_pairs=8, num_test_pairs=7
-    )
-    config.model.update(
-        num_encoder_layers=1, num_decoder_layers=1, d_model=16, d_ff=24, num_heads=2
-    )
-    config.optimizer.update(schedule="constant", warmup_steps=1)
+    """A tiny model on a few sentences, whose loss is told at each step."""
+    config = grammar_config()
+    config.model.update(d_model=16, d_ff=24, num_heads=2)
     config.training.update(num_steps=20, log_every_steps=1)
-    config.evaluation.update(eval_every_steps=0, beam_size=1)
+    config.evaluation.eval_every_steps = 0
     return config
 '''
 
@@ -111,19 +96,8 @@ def _write(block: Block, project: pathlib.Path) -> None:
 
 
 def _run(script: str, project: pathlib.Path) -> None:
-    result = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script],
-        capture_output=True,
-        cwd=project,
-        env=os.environ
-        | {
-            "PATH": f"{project.parent / 'bin'}:{os.environ['PATH']}",
-            "PYTHONPATH": str(project),
-            "XLA_FLAGS": "",
-        },
-        text=True,
-    )
-    assert result.returncode == 0, script + result.stdout + result.stderr
+    result = run_bash(script, project, project.parent / "bin", project)
+    assert result.returncode == 0, (result.stdout + result.stderr).decode()
 
 
 @pytest.mark.parametrize("document", SESSIONS)

@@ -8,35 +8,9 @@ import sys
 
 import pytest
 
+from tests.tiny_run import grammar_config_file
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-
-_CONFIG = """
-import ml_collections
-
-from transformer_jax.config import default
-
-
-def get_config() -> ml_collections.ConfigDict:
-    config = default.get_config()
-    config.data.update(
-        source="grammar",
-        vocab_size=400,
-        tokens_per_batch=256,
-        max_batch_shapes=1,
-        max_length=64,
-    )
-    config.data.grammar.update(
-        num_train_pairs=60, num_validation_pairs=8, num_test_pairs=7
-    )
-    config.model.update(
-        num_encoder_layers=1, num_decoder_layers=1, d_model=12, d_ff=20, num_heads=3
-    )
-    config.optimizer.update(schedule="constant", warmup_steps=1)
-    config.training.num_steps = 2
-    config.evaluation.beam_size = 1
-    config.decoding.max_extra_length = 3
-    return config
-"""
 
 # Runs a command of the package with nothing of the checkout in reach: neither its
 # folder nor what an editable installation put in its place.
@@ -97,7 +71,7 @@ def test_a_wheel_holds_the_package_with_its_tables_and_nothing_else(target):
 
 @pytest.mark.slow
 def test_the_package_trains_and_translates_without_its_checkout(target, tmp_path):
-    (tmp_path / "my.py").write_text(_CONFIG)
+    (tmp_path / "my.py").write_text(grammar_config_file())
 
     def run(*arguments: str, text: str = "") -> str:
         result = subprocess.run(

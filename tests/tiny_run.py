@@ -1,5 +1,6 @@
 """A run small enough for tests: made-up text, a model of some thousand weights."""
 
+import inspect
 import pathlib
 
 import ml_collections
@@ -48,6 +49,38 @@ def tiny_config(text: pathlib.Path, num_steps: int = 4) -> ml_collections.Config
     config.sharding.data = 1
     config.decoding.update(beam_size=2, max_extra_length=3, tokens_per_batch=512)
     return config
+
+
+def grammar_config() -> ml_collections.ConfigDict:
+    """A run of seconds on a few sentences of the grammar."""
+    config = default.get_config()
+    config.data.update(
+        source="grammar",
+        vocab_size=400,
+        tokens_per_batch=256,
+        max_batch_shapes=1,
+        max_length=64,
+    )
+    config.data.grammar.update(
+        num_train_pairs=60, num_validation_pairs=8, num_test_pairs=7
+    )
+    config.model.update(
+        num_encoder_layers=1, num_decoder_layers=1, d_model=12, d_ff=20, num_heads=3
+    )
+    config.optimizer.update(schedule="constant", warmup_steps=1)
+    config.training.num_steps = 2
+    config.evaluation.beam_size = 1
+    config.decoding.max_extra_length = 3
+    return config
+
+
+def grammar_config_file() -> str:
+    """Return the text of a config file that gives `grammar_config`, by itself."""
+    function = inspect.getsource(grammar_config).replace("grammar_config", "get_config")
+    return (
+        "import ml_collections\n\nfrom transformer_jax.config import default\n\n\n"
+        + function
+    )
 
 
 def train_one_step(directory: pathlib.Path, text: str = "text") -> pathlib.Path:

@@ -16,6 +16,7 @@ import ml_collections
 import numpy as np
 import pytest
 
+from tests.tiny_run import grammar_config
 from transformer_jax.config import default, sections, tree
 from transformer_jax.config.versions import CONFIG_VERSION, RENAMED, read_fields
 from transformer_jax.errors import UserError
@@ -39,21 +40,9 @@ def run(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 def _config(num_steps: int) -> ml_collections.ConfigDict:
-    config = default.get_config()
+    config = grammar_config()
     config.seed = 3
-    config.data.update(
-        source="grammar",
-        vocab_size=330,
-        tokens_per_batch=256,
-        max_batch_shapes=1,
-        max_length=64,
-    )
-    config.data.grammar.update(
-        num_train_pairs=60, num_validation_pairs=8, num_test_pairs=7
-    )
-    config.model.update(
-        num_encoder_layers=1, num_decoder_layers=1, d_model=12, d_ff=20, num_heads=3
-    )
+    config.data.vocab_size = 330
     config.optimizer.update(
         schedule="cosine",
         warmup_steps=2,
