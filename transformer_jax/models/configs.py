@@ -1,7 +1,6 @@
 """Architecture sizes, as frozen dataclasses."""
 
 import dataclasses
-from typing import Literal
 
 from transformer_jax.errors import UserError
 from transformer_jax.fields import check_declared, fixed, free
@@ -9,24 +8,16 @@ from transformer_jax.models.attention import AttentionImplementation, Projection
 from transformer_jax.models.layers import ACTIVATIONS, NormPosition
 from transformer_jax.models.norms import NORMS
 from transformer_jax.models.positions import POSITIONS, SinusoidLayout
-
-TiedEmbeddings = Literal["all", "target", "none"]
-ComputeType = Literal["float32", "bfloat16"]
+from transformer_jax.models.vocabulary import VocabularyConfig, check_vocabulary
 
 
 @dataclasses.dataclass(frozen=True)
-class TransformerConfig:
+class TransformerConfig(VocabularyConfig):
     """Sizes and variants of an encoder-decoder Transformer (Section 3, Table 3).
 
     The defaults are the paper's base model; what the paper does not have is off.
-
-    Attributes:
-      source_vocab_size: number of pieces of the source vocabulary.
-      target_vocab_size: number of pieces of the target vocabulary, V in the losses.
     """
 
-    source_vocab_size: int
-    target_vocab_size: int
     num_encoder_layers: int = fixed(6, "N of the encoder", least=1)
     num_decoder_layers: int = fixed(6, "N of the decoder", least=1)
     d_model: int = fixed(512, "width of every layer's output", least=1)
@@ -89,23 +80,8 @@ class TransformerConfig:
         "rows of a learned position table: the longest source or target, in pieces",
         least=1,
     )
-    tied_embeddings: TiedEmbeddings = fixed(
-        "all",
-        "all shares one matrix between source, target and logits (Section 3.4); target "
-        "shares target and logits alone; none shares nothing",
-    )
     use_attention_bias: bool = fixed(
         False, "biases in the attention projections; the paper has none"
-    )
-    use_logits_bias: bool = fixed(False, "a bias on the logits; the paper has none")
-    vocab_multiple: int = fixed(
-        1,
-        "tables are padded up to a multiple of this many rows; a padding row is never "
-        "predicted and is not counted as vocabulary",
-        least=1,
-    )
-    dtype: ComputeType = fixed(
-        "float32", "what to compute in; parameters, softmax and loss are float32"
     )
     attention_implementation: AttentionImplementation = free(
         "auto",
@@ -136,21 +112,6 @@ class TransformerConfig:
         """Pieces of the longest source or target; None where there is no limit."""
         return POSITIONS[self.positions].longest_length(self)
 
-    @property
-    def source_vocab_width(self) -> int:
-        """Rows of the source table, padding rows included."""
-        return _round_up(self.source_vocab_size, self.vocab_multiple)
-
-    @property
-    def target_vocab_width(self) -> int:
-        """Rows of the target table and number of logits, padding rows included."""
-        return _round_up(self.target_vocab_size, self.vocab_multiple)
-
-
-def _round_up(number: int, multiple: int) -> int:
-    """Return the smallest multiple that is not below `number`."""
-    return -(-number // multiple) * multiple
-
 
 def _validate(config: TransformerConfig) -> None:
     """Check that the sizes and variants fit together.
@@ -159,9 +120,7 @@ def _validate(config: TransformerConfig) -> None:
       UserError: naming the field, what was expected and what to do.
     """
     check_declared(config)
-    for name in ("source_vocab_size", "target_vocab_size"):
-        if getattr(config, name) < 1:
-            raise UserError(f"{name}={getattr(config, name)}: expected at least 1.")
+    check_vocabulary(config)
     if (config.d_k is None or config.d_v is None) and config.d_model % config.num_heads:
         raise UserError(
             f"num_heads={config.num_heads} does not divide d_model={config.d_model}, "
@@ -170,15 +129,6 @@ def _validate(config: TransformerConfig) -> None:
         )
     POSITIONS[config.positions].check(config)
     _check_fused(config)
-    if (
-        config.tied_embeddings == "all"
-        and config.source_vocab_size != config.target_vocab_size
-    ):
-        raise UserError(
-            "tied_embeddings=all needs one vocabulary for both languages, got "
-            f"{config.source_vocab_size} source and {config.target_vocab_size} target "
-            "pieces. Train a joint tokenizer, or set tied_embeddings=target."
-        )
 
 
 def _check_fused(config: TransformerConfig) -> None:

@@ -11,12 +11,11 @@ import jax.numpy as jnp
 from transformer_jax.models.attention_cache import Past
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.dropout import Dropout, DropoutBits
-from transformer_jax.models.embeddings import TokenEmbedding, mask_padded_vocabulary
 from transformer_jax.models.masks import Visibility, padding_mask
 from transformer_jax.models.operations import transformer_flops
-from transformer_jax.models.parameters import parameter
 from transformer_jax.models.positions import POSITIONS
 from transformer_jax.models.stacks import Decoder, Encoder
+from transformer_jax.models.vocabulary import Vocabulary
 
 
 @flax.struct.dataclass
@@ -54,20 +53,8 @@ class Transformer(nn.Module):
     def setup(self) -> None:
         config = self.config
 
-        def table(num_rows: int) -> TokenEmbedding:
-            return TokenEmbedding(num_rows, config.d_model, config.dtype)
-
-        if config.tied_embeddings == "all":
-            self.token_embedding = table(config.target_vocab_width)
-        else:
-            self.source_embedding = table(config.source_vocab_width)
-            self.target_embedding = table(config.target_vocab_width)
-        if config.tied_embeddings == "none":
-            self.output_embedding = table(config.target_vocab_width)
-        if config.use_logits_bias:
-            zeros = nn.initializers.zeros
-            shape = (config.target_vocab_width,)
-            self.logits_bias = parameter(self, "logits_bias", zeros, ("vocab",), shape)
+        self.vocabulary = Vocabulary(config, config.d_model)
+        nn.share_scope(self, self.vocabulary)
         encoding = POSITIONS[config.positions].encoding
         self.source_positions = None if encoding is None else encoding(config)
         self.target_positions = None if encoding is None else encoding(config)
@@ -122,9 +109,7 @@ class Transformer(nn.Module):
         Returns:
           memory: [batch, source_length, d_model].
         """
-        tied = self.config.tied_embeddings == "all"
-        table = self.token_embedding if tied else self.source_embedding
-        x = table.lookup(source_tokens, source_segments != 0)
+        x = self.vocabulary.source.lookup(source_tokens, source_segments != 0)
         length = source_tokens.shape[1]
         x = _add_encoding(x, self.source_positions, source_positions, length)
         x = self.source_dropout(x.astype(self.config.dtype), dropout)
@@ -156,7 +141,7 @@ class Transformer(nn.Module):
           logits: [batch, target_length, vocab_width] in `config.dtype`; the lowest
             finite number at padding rows of the vocabulary.
         """
-        x = self._target_table.lookup(decoder_input_tokens, target_segments != 0)
+        x = self.vocabulary.target.lookup(decoder_input_tokens, target_segments != 0)
         length = decoder_input_tokens.shape[1]
         x = _add_encoding(x, self.target_positions, target_positions, length)
         x = self.target_dropout(x.astype(self.config.dtype), dropout)
@@ -168,7 +153,7 @@ class Transformer(nn.Module):
             dropout,
             positions=_counted(target_positions, length),
         )
-        return self._finish(self._output_table.logits(x))
+        return self.vocabulary.logits(x)
 
     def init_cache(
         self,
@@ -216,7 +201,7 @@ class Transformer(nn.Module):
           cache: with this token consumed.
         """
         max_length = cache.hypothesis[0].max_length
-        x = self._target_table.lookup(tokens)
+        x = self.vocabulary.target.lookup(tokens)
         position = cache.index.reshape(1, 1)
         x = _add_encoding(x, self.target_positions, position, max_length)
         x = x.astype(self.config.dtype)
@@ -228,7 +213,7 @@ class Transformer(nn.Module):
             cache.index,
         )
         cache = dataclasses.replace(cache, hypothesis=past, index=cache.index + 1)
-        return self._finish(self._output_table.precise_logits(x)), cache
+        return self.vocabulary.precise_logits(x), cache
 
     @nn.nowrap
     def grow_cache(self, cache: Cache, max_length: int) -> Cache:
@@ -240,23 +225,6 @@ class Transformer(nn.Module):
     def forward_flops(self, source_length: float, target_length: float) -> float:
         """Count the matrix products of one sentence pair; see `models.operations`."""
         return transformer_flops(self.config, source_length, target_length)
-
-    @property
-    def _target_table(self) -> TokenEmbedding:
-        tied = self.config.tied_embeddings == "all"
-        return self.token_embedding if tied else self.target_embedding
-
-    @property
-    def _output_table(self) -> TokenEmbedding:
-        tied = self.config.tied_embeddings != "none"
-        return self._target_table if tied else self.output_embedding
-
-    def _finish(self, logits: jax.Array) -> jax.Array:
-        """Add the bias to [batch, length, vocab_width] logits; mask padding rows."""
-        if self.config.use_logits_bias:
-            biased = logits + self.logits_bias[None, None]
-            logits = biased.astype(logits.dtype)
-        return mask_padded_vocabulary(logits, self.config.target_vocab_size)
 
 
 def _counted(positions: jax.Array | None, length: int) -> jax.Array:
