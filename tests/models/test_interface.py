@@ -27,6 +27,17 @@ SIZES: dict[str, list[dict[str, Any]]] = {
         | {"positions": "learned", "tied_embeddings": "none"},
     ],
     "bag_of_words": [{"width": 12}],
+    "recurrent": [
+        {"num_layers": 2, "d_model": 12, "d_state": 10},
+        {"num_layers": 1, "d_model": 12, "d_state": 10, "cell": "gru"}
+        | {"reverse_source": False, "dropout_kind": "variational"},
+    ],
+    "recurrent_attention": [
+        {"d_model": 12, "d_state": 10, "d_attention": 7},
+        {"d_model": 12, "d_state": 10, "num_encoder_layers": 2}
+        | {"num_decoder_layers": 2, "cell": "lstm", "dropout_kind": "variational"}
+        | {"attention_score": "multiplicative"},
+    ],
 }
 CASES = [(name, sizes) for name in KINDS for sizes in SIZES.get(name, [{}])]
 NUM_HYPOTHESES, LENGTH = 3, 6

@@ -5,6 +5,11 @@ from typing import Any, NamedTuple
 
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.interface import TranslationModel
+from transformer_jax.models.recurrent import Recurrent, RecurrentConfig
+from transformer_jax.models.recurrent_attention import (
+    RecurrentAttention,
+    RecurrentAttentionConfig,
+)
 from transformer_jax.models.transformer import Transformer
 
 
@@ -20,4 +25,8 @@ class ModelKind(NamedTuple):
     config: type
 
 
-MODELS = {"transformer": ModelKind(Transformer, TransformerConfig)}
+MODELS = {
+    "transformer": ModelKind(Transformer, TransformerConfig),
+    "recurrent": ModelKind(Recurrent, RecurrentConfig),
+    "recurrent_attention": ModelKind(RecurrentAttention, RecurrentAttentionConfig),
+}

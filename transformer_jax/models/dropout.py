@@ -114,15 +114,18 @@ class Dropout(nn.Module):
 
     Attributes:
       rate: the share, P_drop.
+      is_variational: whether all positions of a row drop the same features (Gal and
+        Ghahramani 2016); not in the paper.
     """
 
     rate: float
+    is_variational: bool = False
 
     def __call__(self, x: jax.Array, bits: DropoutBits | None) -> jax.Array:
         """Drop elements of `x`.
 
         Args:
-          x: [batch, ...].
+          x: [batch, ...]; [batch, length, features] if positions drop alike.
           bits: randomness with `rows` [batch]; None returns `x` as it is.
 
         Returns:
@@ -138,5 +141,6 @@ class Dropout(nn.Module):
             )
         site = bits.site(self.path)
         threshold = jnp.uint32(min(round(self.rate * 2**32), 2**32 - 1))
-        is_kept = random_bits(bits, site, x.shape) >= threshold
+        shape = (len(x), 1, *x.shape[2:]) if self.is_variational else x.shape
+        is_kept = random_bits(bits, site, shape) >= threshold
         return jnp.where(is_kept, x * (1.0 / (1.0 - self.rate)), jnp.zeros_like(x))
