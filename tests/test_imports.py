@@ -64,6 +64,7 @@ ALLOWED = {
         "config",
         "runs",
     },
+    "studies": {"files", "reports", "runs", "training", "visualization"},
     "commands": {
         "errors",
         "language_codes",
@@ -77,6 +78,7 @@ ALLOWED = {
         "runs",
         "visualization",
         "reports",
+        "studies",
     },
     # What a notebook starts with, by name alone.
     "front door": {"config", "decoding", "models", "runs", "visualization"},
@@ -153,6 +155,7 @@ def test_only_the_rim_knows_config_trees():
         "runs/run_evaluation.py",
         "runs/text.py",
         "runs/trained_run.py",
+        "studies/bench.py",
     }
     knowing = {
         str(path.relative_to(PACKAGE))

@@ -16,6 +16,7 @@ COMMANDS = {
     "score": "score finished translations, or compare two",
     "translate": "translate lines of text with a run",
     "report": "the paper's tables with our figures, costs, a run's card, all fields",
+    "study": "measure a claim of the paper: a table, a picture, raw numbers",
     "plot": "draw a run's curves, its attention, or positions",
     "check": "say whether a run's files are whole",
 }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transformer_jax.errors import UserError
-from transformer_jax.files import as_path
+from transformer_jax.files import as_path, write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.colors import Colormap
@@ -16,7 +16,17 @@ if TYPE_CHECKING:
 
 # Colours that stay apart for colour-blind readers (Okabe and Ito).
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#AA4499"
+SKY, AMBER = "#56B4E9", "#E69F00"
 INK, GREY = "#222222", "#757575"
+# How lines of one picture stay apart where it is printed in grey, too.
+_SERIES = (
+    (BLUE, "o", "-"),
+    (ORANGE, "s", "--"),
+    (GREEN, "^", "-."),
+    (PURPLE, "D", ":"),
+    (SKY, "v", (0, (5, 1, 1, 1, 1, 1))),
+    (AMBER, "X", (0, (1, 1))),
+)
 
 # Perceptually uniform, for values of either sign.
 SIGNED_MAP = "viridis"
@@ -84,6 +94,12 @@ def theme() -> Iterator[None]:
         yield
 
 
+def series(number: int) -> dict[str, Any]:
+    """Return colour, marker and dashes of a picture's line, counted from 0."""
+    color, marker, dashes = _SERIES[number]
+    return {"color": color, "marker": marker, "linestyle": dashes, "markersize": 5}
+
+
 def weights_map() -> "Colormap":
     """Return a map from white at 0 to dark blue at 1, its lightness falling evenly.
 
@@ -127,14 +143,8 @@ def save(figure: "Figure", path: str | pathlib.Path) -> pathlib.Path:
       UserError: for another suffix, or if the file cannot be written.
     """
     path = check_suffix(path)
-    metadata = {"Date": None} if path.suffix.lower() == ".svg" else {}
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with theme():
-            figure.savefig(path, dpi=180, metadata=metadata, facecolor="white")
-    except OSError as error:
-        raise UserError(
-            f"Cannot write the picture {str(path)!r}: {error.strerror or error}. "
-            "Choose another place."
-        ) from error
+    kind = path.suffix.lower().removeprefix(".")
+    metadata = {"Date": None} if kind == "svg" else {}
+    with write_atomically(path) as file, theme():
+        figure.savefig(file, format=kind, dpi=180, metadata=metadata, facecolor="white")
     return path

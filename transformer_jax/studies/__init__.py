@@ -1,0 +1,9 @@
+"""The paper's claims, measured: each study a table, a picture and raw numbers.
+
+To add one, write a file here that makes a `Study`, and one line in `STUDIES`.
+"""
+
+from transformer_jax.studies.study import Study
+
+# name → study, as `python -m transformer_jax study NAME` runs it.
+STUDIES: dict[str, Study] = {}
