@@ -18,6 +18,7 @@ from transformer_jax.reports import (
     cost,
     field_list,
     reproduce,
+    sizes,
     table1,
     table2,
     table3,
@@ -60,6 +61,10 @@ _REPORTS: dict[str, tuple[str, Callable[[argparse.Namespace], Report]]] = {
     "accelerators": (
         "the rates that costs are counted with, and their sources",
         lambda options: accelerator_rates.make_report(),
+    ),
+    "sizes": (
+        "parameters of every system, by formula and as counted",
+        lambda options: sizes.make_report(options.workdirs),
     ),
     "fields": (
         "every field of a config: default, range and meaning",
@@ -120,7 +125,7 @@ def _parse() -> argparse.Namespace:
 
 def _add_arguments(report: argparse.ArgumentParser, name: str) -> None:
     """Add the options of the report of a name."""
-    if name in ("table2", "table3", "cost", "card", "reproduce"):
+    if name in ("table2", "table3", "cost", "card", "reproduce", "sizes"):
         report.add_argument(
             "--workdirs",
             nargs="+",
