@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import ml_collections
 
+from transformer_jax.errors import UserError
 from transformer_jax.reports.run_summary import read_run
 from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.runs.experiment import train
@@ -58,6 +59,26 @@ class Bench:
             run = load_run(directory.root)
         self.seconds[name] = read_run(directory.root).seconds or 0.0
         return run
+
+    def open(self, name: str, command: str) -> TrainedRun:
+        """Open a run that was trained beforehand; its seconds are those it trained.
+
+        Args:
+          name: of its folder.
+          command: that trains it, without the folder.
+
+        Raises:
+          UserError: if it is not there yet; says how it is trained.
+        """
+        root = self.workdirs / name
+        if not root.exists():
+            raise UserError(
+                f"This study compares runs that are trained beforehand, and {root} is "
+                f"not there. Train it with `python -m transformer_jax {command} "
+                f"--workdir {root}`, and give the study --workdirs {self.workdirs}."
+            )
+        self.seconds[name] = read_run(root).seconds or 0.0
+        return load_run(root)
 
 
 @contextlib.contextmanager
