@@ -49,15 +49,23 @@ def main() -> None:
         metavar="DIR",
         help="keep what is trained here, to go on with; if left out it is removed",
     )
+    parser.add_argument(
+        "--data",
+        metavar="DIR",
+        help="Multi30k: train and val, each as .en and .de; `heads` trains on it too",
+    )
     options = parser.parse_args()
     study, sizes = STUDIES[options.name], STUDIES[options.name].sizes[options.size]
     words = [PROGRAM, "study", options.name]
     words += [] if options.size == "full" else ["--size", options.size]
+    # The folders of one machine mean nothing on another.
+    given = ("data", options.data), ("workdirs", options.workdirs)
+    words += [f"--{name} DIR" for name, folder in given if folder]
     with command("study"):
         use_compilation_cache()
         output = as_path(options.output)
         with _workdirs(options.workdirs) as workdirs:
-            bench = Bench(workdirs)
+            bench = Bench(workdirs, as_path(options.data) if options.data else None)
             rows = study.measure(sizes, bench)
         record = make_record(" ".join(words), sizes, rows, bench.seconds)
         print(render(write_results(study, record, output, options.name), "table"))

@@ -23,11 +23,14 @@ class Bench:
 
     Attributes:
       workdirs: a folder for its runs; those that it holds already are gone on with.
+      data: the folder of Multi30k (train, val, each as .en and .de), or None.
       seconds: what each part took, by its name.
     """
 
-    def __init__(self, workdirs: pathlib.Path) -> None:
-        self.workdirs = workdirs
+    def __init__(
+        self, workdirs: pathlib.Path, data: pathlib.Path | None = None
+    ) -> None:
+        self.workdirs, self.data = workdirs, data
         self.seconds: dict[str, float] = {}
 
     @contextlib.contextmanager
