@@ -25,6 +25,7 @@ NUM_PARAMS = {
     "configs.grammar_tiny": 1_107_968,
     "configs.multi30k_tiny": 1_831_424,
     "configs.multi30k_tiny_long": 1_831_424,
+    "configs.multi30k_restricted": 1_831_424,
     # 6000 pieces more, and no norms at the ends.
     "configs.multi30k_published": 1_831_424 + 6000 * 128 - 2 * 256,
     # 2 (33 216 + 49 728) + 2000 * 64
@@ -157,9 +158,9 @@ def test_the_command_at_the_top_of_a_config_names_that_config(name):
 
 
 def _changes(name):
-    """Return the fields in which a config differs from the default."""
+    """Return the fields in which a config differs from its model's default."""
     config = importlib.import_module(name).get_config()
-    plain = default.get_config()
+    plain = default.get_config(config.model.name)
     pairs = ((field, _value(config, field)) for field in _fields(config))
     return {
         field: value
@@ -231,6 +232,13 @@ def test_the_long_run_on_multi30k_is_the_short_one_with_more_steps_and_dropout()
         "training.num_steps": 10_000,
         "evaluation.eval_every_steps": 500,
     }
+
+
+def test_the_restricted_run_on_multi30k_is_the_whole_one_with_a_window():
+    name = "configs.multi30k_restricted"
+    assert _changes(name) == _changes("configs.multi30k_tiny")
+    model = importlib.import_module(name).get_config().model
+    assert (model.name, model.window) == ("restricted_transformer", 9)
 
 
 def _schedule(config):

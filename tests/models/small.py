@@ -6,6 +6,7 @@ import numpy as np
 
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.parameters import init_params
+from transformer_jax.models.restricted_transformer import RestrictedTransformerConfig
 from transformer_jax.models.transformer import Transformer
 
 VOCAB_SIZE = 31
@@ -25,9 +26,11 @@ SIZES = {
 
 
 def config(**changes):
-    """Return the sizes above, with changes."""
+    """Return the sizes above, with changes; `window` restricts self-attention."""
     vocabulary = {"source_vocab_size": VOCAB_SIZE, "target_vocab_size": VOCAB_SIZE}
-    return TransformerConfig(**(vocabulary | SIZES | changes))
+    is_restricted = "window" in changes
+    kind = RestrictedTransformerConfig if is_restricted else TransformerConfig
+    return kind(**(vocabulary | SIZES | changes))
 
 
 def random_like(init, seed=0):

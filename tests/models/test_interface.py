@@ -26,6 +26,8 @@ SIZES: dict[str, list[dict[str, Any]]] = {
         | {"norm_position": "pre", "use_logits_bias": True, "vocab_multiple": 8}
         | {"positions": "learned", "tied_embeddings": "none"},
     ],
+    # Blocks of one position and its neighbours; source and target are longer.
+    "restricted_transformer": [small.SIZES | {"window": 3}],
     "bag_of_words": [{"width": 12}],
     "recurrent": [
         {"num_layers": 2, "d_model": 12, "d_state": 10},

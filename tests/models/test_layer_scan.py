@@ -26,10 +26,12 @@ def _gradients(model, params, dropout):
     return jax.grad(total, has_aux=True)(params)
 
 
-@pytest.mark.parametrize("norm_position", ["pre", "post"])
-def test_stacked_layers_give_the_same_logits_and_gradients(norm_position):
+@pytest.mark.parametrize(
+    "changes", [{"norm_position": "pre"}, {"norm_position": "post"}, {"window": 3}]
+)
+def test_stacked_layers_give_the_same_logits_and_gradients(changes):
     model, params = _build(
-        norm_position=norm_position,
+        **changes,
         dropout_rate=0.3,
         attention_dropout_rate=0.2,
         feed_forward_dropout_rate=0.4,

@@ -44,6 +44,34 @@ def test_causality_acts_inside_each_sentence():
     ]
 
 
+def test_a_reach_shows_a_band_inside_each_sentence():
+    segments = np.array([[1, 1, 1, 1, 2, 2, 0]])
+    assert _table(Visibility(segments, segments, reach=1).mask()) == [
+        "xx.....",
+        "xxx....",
+        ".xxx...",
+        "..xx...",
+        "....xx.",
+        "....xx.",
+        ".......",
+    ]
+    alone = Visibility(segments, segments, reach=0).mask()
+    assert _table(alone)[3:5] == ["...x...", "....x.."]
+
+
+def test_causality_takes_the_later_half_of_a_band_away():
+    segments = np.array([[1, 1, 1, 1, 2, 2, 0]])
+    assert _table(Visibility(segments, segments, is_causal=True, reach=2).mask()) == [
+        "x......",
+        "xx.....",
+        "xxx....",
+        ".xxx...",
+        "....x..",
+        "....xx.",
+        ".......",
+    ]
+
+
 def test_a_row_of_padding_may_look_nowhere():
     nothing = np.zeros((1, 3), int)
     assert not np.any(Visibility(nothing, nothing, is_causal=True).mask())

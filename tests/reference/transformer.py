@@ -7,7 +7,7 @@ from tests.reference.layers import feed_forward, layer_norm, residual
 from tests.reference.positions import sinusoids
 
 
-def _mask(query_segments, key_segments, is_causal):
+def _mask(query_segments, key_segments, is_causal, reach=None):
     """Return boolean [b, 1, q, k]."""
     batch, num_queries = query_segments.shape
     num_keys = key_segments.shape[1]
@@ -15,7 +15,9 @@ def _mask(query_segments, key_segments, is_causal):
     for b, q, k in np.ndindex(batch, num_queries, num_keys):
         is_real = key_segments[b, k] != 0
         is_same = query_segments[b, q] == key_segments[b, k]
-        mask[b, 0, q, k] = is_real and is_same and (k <= q or not is_causal)
+        is_near = reach is None or abs(q - k) <= reach
+        is_earlier = k <= q or not is_causal
+        mask[b, 0, q, k] = is_real and is_same and is_near and is_earlier
     return mask
 
 
@@ -62,8 +64,8 @@ def transformer(
     source_table = shared or params["source_embedding"]
     target_table = shared or params["target_embedding"]
     output_table = params.get("output_embedding", target_table)
-    source_mask = _mask(source_segments, source_segments, is_causal=False)
-    target_mask = _mask(target_segments, target_segments, is_causal=True)
+    source_mask = _mask(source_segments, source_segments, False, config.reach)
+    target_mask = _mask(target_segments, target_segments, True, config.reach)
     cross_mask = _mask(target_segments, source_segments, is_causal=False)
 
     def transform(of, x):

@@ -117,7 +117,7 @@ def _warn_of_length(config: ml_collections.ConfigDict) -> None:
 def _warn_of_depth(config: ml_collections.ConfigDict) -> None:
     """Warn of deep post-norm stacks whose warm-up is not longer than for six layers."""
     model, warmup_steps = config.model, config.optimizer.warmup_steps
-    if model.name != "transformer" or model.norm_position != "post":
+    if "norm_position" not in model or model.norm_position != "post":
         return
     num_layers = max(model.num_encoder_layers, model.num_decoder_layers)
     needed = round(PAPER_WARMUP_STEPS * num_layers / _PAPER_NUM_LAYERS)

@@ -10,6 +10,7 @@ from transformer_jax.models.recurrent_attention import (
     RecurrentAttention,
     RecurrentAttentionConfig,
 )
+from transformer_jax.models.restricted_transformer import RestrictedTransformerConfig
 from transformer_jax.models.transformer import Transformer
 
 
@@ -29,4 +30,5 @@ MODELS = {
     "transformer": ModelKind(Transformer, TransformerConfig),
     "recurrent": ModelKind(Recurrent, RecurrentConfig),
     "recurrent_attention": ModelKind(RecurrentAttention, RecurrentAttentionConfig),
+    "restricted_transformer": ModelKind(Transformer, RestrictedTransformerConfig),
 }

@@ -18,6 +18,11 @@ from transformer_jax.models.dropout import Dropout, DropoutBits
 from transformer_jax.models.layers import Linear, joint_product
 from transformer_jax.models.masks import Visibility
 from transformer_jax.models.positions import Rotate
+from transformer_jax.models.restricted_attention import (
+    from_blocks,
+    goes_by_blocks,
+    into_blocks,
+)
 from transformer_jax.models.softmax import masked_softmax
 
 AttentionImplementation = Literal["auto", "plain", "fused"]
@@ -258,8 +263,22 @@ class MultiHeadAttention(nn.Module):
         visible: Visibility | None,
         dropout: DropoutBits | None,
     ) -> jax.Array:
-        """Attend by the implementation that fits; sow the weights if asked for."""
-        mask = None if visible is None else visible.mask()
+        """Attend by the way that fits; sow the weights of whole rows if asked for."""
+        if visible is None:
+            return self._attend_rows(query, key, value, None, dropout)
+        if self._shows_weights() or not goes_by_blocks(visible):
+            return self._attend_rows(query, key, value, visible.mask(), dropout)
+        blocks = into_blocks(query, key, value, visible)
+        return from_blocks(self._attend_rows(*blocks, dropout), *query.shape[:2])
+
+    def _attend_rows(
+        self,
+        query: jax.Array,
+        key: jax.Array,
+        value: jax.Array,
+        mask: jax.Array | None,
+        dropout: DropoutBits | None,
+    ) -> jax.Array:
         if self._is_fused(query, key, dropout):
             return fused_attention(query, key, value, mask)
         output, weights = scaled_dot_product_attention(
@@ -267,10 +286,22 @@ class MultiHeadAttention(nn.Module):
             key,
             value,
             mask,
-            lambda weights: self.weights_dropout(weights, dropout),
+            lambda weights: self._drop_weights(weights, dropout),
         )
         self.sow("intermediates", "attention_weights", weights)
         return output
+
+    def _drop_weights(
+        self, weights: jax.Array, dropout: DropoutBits | None
+    ) -> jax.Array:
+        """Drop some of [rows or their blocks, num_heads, num_queries, num_keys]."""
+        if dropout is None:
+            return weights
+        of_rows = weights.reshape(len(dropout.rows), -1, *weights.shape[2:])
+        return self.weights_dropout(of_rows, dropout).reshape(weights.shape)
+
+    def _shows_weights(self) -> bool:
+        return self.is_mutable_collection("intermediates")
 
     def _is_fused(
         self, query: jax.Array, key: jax.Array, dropout: DropoutBits | None
@@ -280,10 +311,7 @@ class MultiHeadAttention(nn.Module):
         A kernel keeps no weights, neither to drop some nor to show them. "auto" takes
         cuDNN's for long rows.
         """
-        if (
-            self.is_mutable_collection("intermediates")
-            or self.implementation == "plain"
-        ):
+        if self._shows_weights() or self.implementation == "plain":
             return False
         if self.implementation == "fused":
             return True

@@ -31,6 +31,8 @@ class Memory:
 class Past:
     """Keys and values of the tokens so far, each hypothesis its own.
 
+    With room for fewer tokens than there are, it holds the last ones, in a ring.
+
     Attributes:
       key: [batch, num_hypotheses, num_heads, max_length, d_k].
       value: [batch, num_hypotheses, num_heads, max_length, d_v].
@@ -50,11 +52,12 @@ class Past:
         return Past(jnp.pad(self.key, room), jnp.pad(self.value, room))
 
     def with_token(self, key: jax.Array, value: jax.Array, index: jax.Array) -> "Past":
-        """Put in [batch, num_hypotheses, num_heads, depth] of one token at `index`."""
+        """Put in [batch, num_hypotheses, num_heads, depth] of the token `index`."""
+        place = lax.rem(index, self.max_length)
 
         def put(kept: jax.Array, new: jax.Array) -> jax.Array:
             new = new[..., None, :]
-            return lax.dynamic_update_slice_in_dim(kept, new, index, axis=3)
+            return lax.dynamic_update_slice_in_dim(kept, new, place, axis=3)
 
         return Past(put(self.key, key), put(self.value, value))
 
@@ -65,7 +68,7 @@ def attention_to_past(query: jax.Array, past: Past, index: jax.Array) -> jax.Arr
     Args:
       query: [batch, num_hypotheses, num_heads, d_k].
       past: filled up to `index`.
-      index: int32 scalar; later positions are not looked at.
+      index: int32 scalar; places behind it are not looked at, as nothing is there yet.
 
     Returns:
       [batch, num_hypotheses, num_heads, d_v].

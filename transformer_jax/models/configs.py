@@ -112,6 +112,11 @@ class TransformerConfig(VocabularyConfig):
         """Pieces of the longest source or target; None where there is no limit."""
         return POSITIONS[self.positions].longest_length(self)
 
+    @property
+    def reach(self) -> int | None:
+        """How far self-attention looks to either side; None: over the whole row."""
+        return None
+
 
 def _validate(config: TransformerConfig) -> None:
     """Check that the sizes and variants fit together.

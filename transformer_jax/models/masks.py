@@ -20,11 +20,14 @@ class Visibility:
       key_segments: [batch, key_length], 0 on padding.
       is_causal: whether a position may look only at itself and at what stands before it
         in the row; both sides are then the same.
+      reach: how far from itself a position may look, to either side; both sides of
+        the attention are then the same. None: at any distance.
     """
 
     query_segments: jax.Array
     key_segments: jax.Array
     is_causal: bool = flax.struct.field(pytree_node=False, default=False)
+    reach: int | None = flax.struct.field(pytree_node=False, default=None)
 
     def mask(self) -> jax.Array:
         """Return [batch, 1, query_length, key_length], True where looking is allowed.
@@ -34,7 +37,11 @@ class Visibility:
         query, key = self.query_segments, self.key_segments
         is_same = query[:, None, :, None] == key[:, None, None, :]
         mask = is_same & padding_mask(key)
-        return mask & causal_mask(query.shape[1]) if self.is_causal else mask
+        if self.is_causal:
+            mask &= causal_mask(query.shape[1])
+        if self.reach is not None:
+            mask &= band_mask(query.shape[1], key.shape[1], self.reach, self.reach)
+        return mask
 
 
 def padding_mask(key_segments: jax.Array) -> jax.Array:
@@ -60,3 +67,23 @@ def causal_mask(length: int) -> jax.Array:
     """
     position = jnp.arange(length)
     return (position[:, None] >= position[None, :])[None, None]
+
+
+def band_mask(
+    num_queries: int, num_keys: int, before: int, after: int, first_key: int = 0
+) -> jax.Array:
+    """Let a position look at those near it alone (Section 4).
+
+    Args:
+      num_queries: positions that look, of the row's 0, 1, ...
+      num_keys: positions that are looked at, side by side.
+      before: how many before itself a position may look at.
+      after: how many after itself.
+      first_key: the position of the first key.
+
+    Returns:
+      boolean [1, 1, num_queries, num_keys].
+    """
+    query = jnp.arange(num_queries)[:, None]
+    key = first_key + jnp.arange(num_keys)[None, :]
+    return ((query - before <= key) & (key <= query + after))[None, None]

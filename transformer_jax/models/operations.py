@@ -5,6 +5,7 @@ are left out.
 """
 
 from transformer_jax.models.configs import TransformerConfig
+from transformer_jax.models.restricted_attention import count_scores
 
 
 def transformer_flops(
@@ -20,11 +21,16 @@ def transformer_flops(
     Returns:
       Floating point operations.
     """
-    encoder_layer = attention_flops(
-        config, source_length, source_length
+
+    def self_attention_flops(length: float, is_causal: bool) -> float:
+        scores = count_scores(length, config.reach, is_causal)
+        return attention_flops(config, length, length, scores)
+
+    encoder_layer = self_attention_flops(
+        source_length, is_causal=False
     ) + _feed_forward_flops(config, source_length)
     decoder_layer = (
-        attention_flops(config, target_length, target_length)
+        self_attention_flops(target_length, is_causal=True)
         + attention_flops(config, target_length, source_length)
         + _feed_forward_flops(config, target_length)
     )
@@ -37,7 +43,10 @@ def transformer_flops(
 
 
 def attention_flops(
-    config: TransformerConfig, query_length: float, key_length: float
+    config: TransformerConfig,
+    query_length: float,
+    key_length: float,
+    num_scores: float | None = None,
 ) -> float:
     """Count one multi-head attention (Section 3.2), its four projections included.
 
@@ -45,6 +54,7 @@ def attention_flops(
       config: sizes of the model.
       query_length: positions that look.
       key_length: positions that are looked at; masked ones cost the same.
+      num_scores: of a head; None: one of each query with each key.
 
     Returns:
       Floating point operations.
@@ -53,8 +63,9 @@ def attention_flops(
     value_width = config.num_heads * config.value_depth
     projected = (query_length + key_length) * (key_width + value_width)
     projections = 2 * projected * config.d_model
-    products = 2 * query_length * key_length * (key_width + value_width)
-    return projections + products
+    if num_scores is None:
+        num_scores = query_length * key_length
+    return projections + 2 * num_scores * (key_width + value_width)
 
 
 def _feed_forward_flops(config: TransformerConfig, length: float) -> float:

@@ -28,11 +28,14 @@ class Cache:
       hypothesis: keys and values of the tokens so far for each layer's self-attention;
         a `Past` each.
       index: int32 scalar, the number of tokens already consumed.
+      max_length: tokens that there is room for; a restricted self-attention keeps
+        no more of them than it sees.
     """
 
     sentence: Any
     hypothesis: Any
     index: jax.Array
+    max_length: int = flax.struct.field(pytree_node=False)
 
 
 class Transformer(nn.Module):
@@ -113,7 +116,8 @@ class Transformer(nn.Module):
         length = source_tokens.shape[1]
         x = _add_encoding(x, self.source_positions, source_positions, length)
         x = self.source_dropout(x.astype(self.config.dtype), dropout)
-        visible = Visibility(source_segments, source_segments)
+        reach = self.config.reach
+        visible = Visibility(source_segments, source_segments, reach=reach)
         positions = _counted(source_positions, length)
         return self.encoder(x, visible, dropout, positions=positions)
 
@@ -145,10 +149,11 @@ class Transformer(nn.Module):
         length = decoder_input_tokens.shape[1]
         x = _add_encoding(x, self.target_positions, target_positions, length)
         x = self.target_dropout(x.astype(self.config.dtype), dropout)
+        reach = self.config.reach
         x = self.decoder(
             x,
             memory,
-            Visibility(target_segments, target_segments, is_causal=True),
+            Visibility(target_segments, target_segments, is_causal=True, reach=reach),
             Visibility(target_segments, source_segments),
             dropout,
             positions=_counted(target_positions, length),
@@ -176,9 +181,10 @@ class Transformer(nn.Module):
         """
         config = self.config
         shape = (memory.shape[0], num_hypotheses, config.num_heads)
+        num_kept = self._num_kept(max_length)
         past = Past(
-            jnp.zeros((*shape, max_length, config.key_depth), config.dtype),
-            jnp.zeros((*shape, max_length, config.value_depth), config.dtype),
+            jnp.zeros((*shape, num_kept, config.key_depth), config.dtype),
+            jnp.zeros((*shape, num_kept, config.value_depth), config.dtype),
         )
         return Cache(
             sentence={
@@ -187,6 +193,7 @@ class Transformer(nn.Module):
             },
             hypothesis=(past,) * config.num_decoder_layers,
             index=jnp.zeros((), jnp.int32),
+            max_length=max_length,
         )
 
     def decode_step(self, tokens: jax.Array, cache: Cache) -> tuple[jax.Array, Cache]:
@@ -200,10 +207,9 @@ class Transformer(nn.Module):
           logits: float32 [batch, num_hypotheses, vocab_width].
           cache: with this token consumed.
         """
-        max_length = cache.hypothesis[0].max_length
         x = self.vocabulary.target.lookup(tokens)
         position = cache.index.reshape(1, 1)
-        x = _add_encoding(x, self.target_positions, position, max_length)
+        x = _add_encoding(x, self.target_positions, position, cache.max_length)
         x = x.astype(self.config.dtype)
         x, past = self.decoder.step(
             x,
@@ -218,8 +224,15 @@ class Transformer(nn.Module):
     @nn.nowrap
     def grow_cache(self, cache: Cache, max_length: int) -> Cache:
         """Make room for hypotheses of `max_length` tokens, in place of fewer."""
-        hypothesis = tuple(past.grown(max_length) for past in cache.hypothesis)
-        return dataclasses.replace(cache, hypothesis=hypothesis)
+        num_kept = self._num_kept(max_length)
+        hypothesis = tuple(past.grown(num_kept) for past in cache.hypothesis)
+        return dataclasses.replace(cache, hypothesis=hypothesis, max_length=max_length)
+
+    @nn.nowrap
+    def _num_kept(self, max_length: int) -> int:
+        """Return how many of so many tokens a later one can look at, itself counted."""
+        reach = self.config.reach
+        return max_length if reach is None else min(max_length, reach + 1)
 
     @nn.nowrap
     def forward_flops(self, source_length: float, target_length: float) -> float:
