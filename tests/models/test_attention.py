@@ -94,6 +94,27 @@ def test_two_keys_whose_scores_differ_by_log_3_weigh_1_and_3_quarters():
     np.testing.assert_allclose(output.ravel(), [14.0], atol=1e-5)
 
 
+def test_scores_that_are_not_scaled_are_plain_products():
+    """In every way that attention is computed; one query is a step of decoding."""
+    query, key, value = _inputs()
+    value = value[..., :7]
+    expected, _ = reference.attention(query, key, value, scaling="none")
+    scaled, _ = reference.attention(query, key, value)
+    assert np.abs(expected - scaled).max() > 0.1
+    plain, _ = scaled_dot_product_attention(query, key, value, scaling="none")
+    memory = Memory(np.einsum("bkhd->bhkd", key), np.einsum("bkhd->bhdk", value))
+    everywhere = np.ones((2, 1, 1, 11), bool)
+    by_hypothesis = [np.stack([x] * 3, axis=1) for x in (key, value)]
+    past = Past(*(np.einsum("bnkhd->bnhkd", x) for x in by_hypothesis))
+    for output in (
+        plain,
+        fused_attention(query, key, value, None, "none"),
+        attention_to_memory(query, memory, everywhere, "none"),
+        attention_to_past(query, past, 10, "none"),
+    ):
+        np.testing.assert_allclose(output, expected, atol=1e-5)
+
+
 def test_masked_weights_are_exactly_zero_even_for_huge_scores():
     query, key, value = _inputs()
     mask = np.ones((1, 1, 1, 11), bool)

@@ -61,6 +61,7 @@ def test_the_vocabulary_is_padded_up_to_a_multiple():
         ({"attention_dropout_rate": -0.1}, "attention_dropout_rate=-0.1"),
         ({"norm_epsilon": 0.0}, "norm_epsilon=0.0"),
         ({"activation": "tanh"}, "activation='tanh'.*relu, gelu, swish"),
+        ({"attention_scaling": "d_k"}, "attention_scaling='d_k'.*sqrt_d_k, none"),
         ({"norm_position": "none"}, "norm_position='none'.*post, pre"),
         ({"tied_embeddings": True}, "tied_embeddings=True.*all, target, none"),
         ({"dtype": "float16"}, "dtype='float16'.*bfloat16"),

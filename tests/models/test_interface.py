@@ -27,7 +27,9 @@ SIZES: dict[str, list[dict[str, Any]]] = {
         | {"positions": "learned", "tied_embeddings": "none"},
     ],
     # Blocks of one position and its neighbours; source and target are longer.
-    "restricted_transformer": [small.SIZES | {"window": 3}],
+    "restricted_transformer": [
+        small.SIZES | {"window": 3, "attention_scaling": "none"}
+    ],
     "bag_of_words": [{"width": 12}],
     "recurrent": [
         {"num_layers": 2, "d_model": 12, "d_state": 10},

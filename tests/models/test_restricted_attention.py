@@ -152,7 +152,9 @@ def test_memory_grows_with_the_length_and_not_with_its_square(is_causal):
         assert (arrays[-1] >= lengths[-1] ** 2) == (reach is None)
 
 
-@pytest.mark.parametrize("changes", [{}, {"norm_position": "pre", "d_k": 3}])
+@pytest.mark.parametrize(
+    "changes", [{}, {"norm_position": "pre", "attention_scaling": "none"}]
+)
 def test_the_whole_model_agrees_with_the_reference(changes):
     model, params = small.build(window=3, **changes)
     batch = small.batch()

@@ -22,6 +22,7 @@ OPTIONS = [
     {"tied_embeddings": "target"},
     {"tied_embeddings": "none", "source_vocab_size": 41},
     {"use_attention_bias": True, "use_logits_bias": True},
+    {"attention_scaling": "none"},
     {"vocab_multiple": 8},
     {"d_k": None, "d_v": None, "norm_epsilon": 1e-3},
 ]

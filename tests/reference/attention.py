@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 
-def attention(query, key, value, mask=None):
+def attention(query, key, value, mask=None, scaling="sqrt_d_k"):
     """Return output [b, q, h, d_v] and weights [b, h, q, k] (Section 3.2.1).
 
     query [b, q, h, d_k], key [b, k, h, d_k], value [b, k, h, d_v]; mask boolean,
@@ -21,7 +21,7 @@ def attention(query, key, value, mask=None):
         allowed = [k for k in range(num_keys) if mask[b, h, q, k]]
         scores = [
             np.dot(query[b, q, h].astype(float), key[b, k, h].astype(float))
-            / math.sqrt(d_k)
+            / (math.sqrt(d_k) if scaling == "sqrt_d_k" else 1.0)
             for k in allowed
         ]
         total = sum(math.exp(score) for score in scores)
@@ -31,7 +31,7 @@ def attention(query, key, value, mask=None):
     return output, weights
 
 
-def multi_head_attention(params, x, looked_at, mask=None):
+def multi_head_attention(params, x, looked_at, mask=None, scaling="sqrt_d_k"):
     """Return [b, q, m] and the weights [b, h, q, k] (Section 3.2.2).
 
     Head i is Attention(Q W_i^Q, K W_i^K, V W_i^V); the heads are put side by side and
@@ -47,7 +47,8 @@ def multi_head_attention(params, x, looked_at, mask=None):
             for name, states in (("query", x), ("key", looked_at), ("value", looked_at))
         )
         one_mask = mask if mask is None or mask.shape[1] == 1 else mask[:, h : h + 1]
-        out, w = attention(q[:, :, None], k[:, :, None], v[:, :, None], one_mask)
+        one_head = (part[:, :, None] for part in (q, k, v))
+        out, w = attention(*one_head, one_mask, scaling)
         heads.append(out[:, :, 0])
         weights.append(w[:, 0])
     kernel = np.float64(params["output"]["kernel"])

@@ -68,6 +68,10 @@ def transformer(
     target_mask = _mask(target_segments, target_segments, True, config.reach)
     cross_mask = _mask(target_segments, source_segments, is_causal=False)
 
+    def attend(of, x, looked_at, mask):
+        scaling = config.attention_scaling
+        return multi_head_attention(of, x, looked_at, mask, scaling)[0]
+
     def transform(of, x):
         return feed_forward(of, x, config.activation)
 
@@ -86,7 +90,7 @@ def transformer(
         [
             (
                 "self_attention",
-                lambda of, x: multi_head_attention(of, x, x, source_mask)[0],
+                lambda of, x: attend(of, x, x, source_mask),
             ),
             ("feed_forward", transform),
         ],
@@ -106,11 +110,11 @@ def transformer(
         [
             (
                 "self_attention",
-                lambda of, x: multi_head_attention(of, x, x, target_mask)[0],
+                lambda of, x: attend(of, x, x, target_mask),
             ),
             (
                 "cross_attention",
-                lambda of, x: multi_head_attention(of, x, memory, cross_mask)[0],
+                lambda of, x: attend(of, x, memory, cross_mask),
             ),
             ("feed_forward", transform),
         ],

@@ -23,7 +23,11 @@ from transformer_jax.models.restricted_attention import (
     goes_by_blocks,
     into_blocks,
 )
-from transformer_jax.models.softmax import masked_softmax
+from transformer_jax.models.softmax import (
+    AttentionScaling,
+    masked_softmax,
+    scaled_query,
+)
 
 AttentionImplementation = Literal["auto", "plain", "fused"]
 Projections = Literal["auto", "joint", "apart"]
@@ -41,6 +45,7 @@ def scaled_dot_product_attention(
     value: jax.Array,
     mask: jax.Array | None = None,
     drop_weights: Callable[[jax.Array], jax.Array] | None = None,
+    scaling: AttentionScaling = "sqrt_d_k",
 ) -> tuple[jax.Array, jax.Array]:
     """Average `value` by how well each query matches each key (Section 3.2.1).
 
@@ -53,6 +58,7 @@ def scaled_dot_product_attention(
       mask: boolean, broadcastable to [batch, num_heads, query_length, key_length]; True
         where a query may look. A query that may look nowhere gets a zero output.
       drop_weights: applied to the weights before they average; not in the paper.
+      scaling: of the scores; "none" is dot-product attention, which the paper compares.
 
     Returns:
       output: [batch, query_length, num_heads, d_v].
@@ -68,14 +74,19 @@ def scaled_dot_product_attention(
             f"query and key must have the same depth d_k, got query {query.shape} and "
             f"key {key.shape}. Project both to d_k first."
         )
-    scores = jnp.einsum("bqhd,bkhd->bhqk", query / d_k**0.5, key).astype(jnp.float32)
+    query = scaled_query(query, scaling)
+    scores = jnp.einsum("bqhd,bkhd->bhqk", query, key).astype(jnp.float32)
     weights = masked_softmax(scores, mask).astype(value.dtype)
     kept = weights if drop_weights is None else drop_weights(weights)
     return jnp.einsum("bhqk,bkhd->bqhd", kept, value), weights
 
 
 def fused_attention(
-    query: jax.Array, key: jax.Array, value: jax.Array, mask: jax.Array | None
+    query: jax.Array,
+    key: jax.Array,
+    value: jax.Array,
+    mask: jax.Array | None,
+    scaling: AttentionScaling = "sqrt_d_k",
 ) -> jax.Array:
     """Do `scaled_dot_product_attention` without its weights, by a kernel (3.2.1).
 
@@ -88,6 +99,7 @@ def fused_attention(
       key: [batch, key_length, num_heads, depth].
       value: [batch, key_length, num_heads, depth].
       mask: boolean [batch, 1, query_length, key_length], or None.
+      scaling: of the scores.
 
     Returns:
       [batch, query_length, num_heads, depth]; zero for a query that may look nowhere.
@@ -97,6 +109,7 @@ def fused_attention(
         key,
         value,
         mask=mask,
+        scale=None if scaling == "sqrt_d_k" else 1.0,
         implementation="cudnn" if _cudnn_takes(query, key) else "xla",
     )
     if mask is None:
@@ -130,6 +143,7 @@ class MultiHeadAttention(nn.Module):
       dropout_rate: on the attention weights; not in the paper, tensor2tensor has it.
       rotate: turns queries and keys by their positions; None, as in the paper, leaves
         positions to the embeddings.
+      scaling: of the scores (Section 3.2.1).
       implementation: how attention is computed; see `_is_fused`.
       projections: whether those of one input are one product; see `_project`.
       dtype: what to compute in.
@@ -142,6 +156,7 @@ class MultiHeadAttention(nn.Module):
     use_bias: bool = False
     dropout_rate: float = 0.0
     rotate: Rotate | None = None
+    scaling: AttentionScaling = "sqrt_d_k"
     implementation: AttentionImplementation = "auto"
     projections: Projections = "auto"
     dtype: DTypeLike = jnp.float32
@@ -218,7 +233,8 @@ class MultiHeadAttention(nn.Module):
         """
         query, key, value = self._project_self(x, index.reshape(1, 1))
         past = past.with_token(key, value, index)
-        return self.output(attention_to_past(query, past, index)), past
+        output = attention_to_past(query, past, index, self.scaling)
+        return self.output(output), past
 
     def step_to_memory(
         self, x: jax.Array, memory: Memory, mask: jax.Array
@@ -233,7 +249,8 @@ class MultiHeadAttention(nn.Module):
         Returns:
           [batch, num_hypotheses, d_model].
         """
-        return self.output(attention_to_memory(self.query(x), memory, mask))
+        query = self.query(x)
+        return self.output(attention_to_memory(query, memory, mask, self.scaling))
 
     def _project(self, x: jax.Array, *maps: Linear) -> list[jax.Array]:
         """Apply several of the projections to [batch, length, d_model].
@@ -280,13 +297,14 @@ class MultiHeadAttention(nn.Module):
         dropout: DropoutBits | None,
     ) -> jax.Array:
         if self._is_fused(query, key, dropout):
-            return fused_attention(query, key, value, mask)
+            return fused_attention(query, key, value, mask, self.scaling)
         output, weights = scaled_dot_product_attention(
             query,
             key,
             value,
             mask,
             lambda weights: self._drop_weights(weights, dropout),
+            self.scaling,
         )
         self.sow("intermediates", "attention_weights", weights)
         return output

@@ -11,7 +11,11 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from transformer_jax.models.softmax import masked_softmax
+from transformer_jax.models.softmax import (
+    AttentionScaling,
+    masked_softmax,
+    scaled_query,
+)
 
 
 @flax.struct.dataclass
@@ -62,36 +66,48 @@ class Past:
         return Past(put(self.key, key), put(self.value, value))
 
 
-def attention_to_past(query: jax.Array, past: Past, index: jax.Array) -> jax.Array:
+def attention_to_past(
+    query: jax.Array,
+    past: Past,
+    index: jax.Array,
+    scaling: AttentionScaling = "sqrt_d_k",
+) -> jax.Array:
     """Let each hypothesis look at its own tokens up to the newest (3.2.1, 3.2.3).
 
     Args:
       query: [batch, num_hypotheses, num_heads, d_k].
       past: filled up to `index`.
       index: int32 scalar; places behind it are not looked at, as nothing is there yet.
+      scaling: of the scores.
 
     Returns:
       [batch, num_hypotheses, num_heads, d_v].
     """
-    scores = jnp.einsum("bnhd,bnhkd->bnhk", query / query.shape[-1] ** 0.5, past.key)
+    scores = jnp.einsum("bnhd,bnhkd->bnhk", scaled_query(query, scaling), past.key)
     mask = (jnp.arange(past.max_length) <= index)[None, None, None]
     weights = masked_softmax(scores.astype(jnp.float32), mask)
     weights = weights.astype(past.value.dtype)
     return jnp.einsum("bnhk,bnhkd->bnhd", weights, past.value)
 
 
-def attention_to_memory(query: jax.Array, memory: Memory, mask: jax.Array) -> jax.Array:
+def attention_to_memory(
+    query: jax.Array,
+    memory: Memory,
+    mask: jax.Array,
+    scaling: AttentionScaling = "sqrt_d_k",
+) -> jax.Array:
     """Let each hypothesis look at its sentence (3.2.1).
 
     Args:
       query: [batch, num_hypotheses, num_heads, d_k].
       memory: of the sentences.
       mask: boolean [batch, 1, 1, source_length], True at real positions.
+      scaling: of the scores.
 
     Returns:
       [batch, num_hypotheses, num_heads, d_v].
     """
-    scores = jnp.einsum("bnhd,bhkd->bhnk", query / query.shape[-1] ** 0.5, memory.key)
+    scores = jnp.einsum("bnhd,bhkd->bhnk", scaled_query(query, scaling), memory.key)
     weights = masked_softmax(scores.astype(jnp.float32), mask)
     weights = weights.astype(memory.value.dtype)
     return jnp.einsum("bhnk,bhdk->bnhd", weights, memory.value)

@@ -8,6 +8,7 @@ from transformer_jax.models.attention import AttentionImplementation, Projection
 from transformer_jax.models.layers import ACTIVATIONS, NormPosition
 from transformer_jax.models.norms import NORMS
 from transformer_jax.models.positions import POSITIONS, SinusoidLayout
+from transformer_jax.models.softmax import AttentionScaling
 from transformer_jax.models.vocabulary import VocabularyConfig, check_vocabulary
 
 
@@ -82,6 +83,10 @@ class TransformerConfig(VocabularyConfig):
     )
     use_attention_bias: bool = fixed(
         False, "biases in the attention projections; the paper has none"
+    )
+    attention_scaling: AttentionScaling = fixed(
+        "sqrt_d_k",
+        "of attention's scores: sqrt_d_k divides by it (Section 3.2.1); none does not",
     )
     attention_implementation: AttentionImplementation = free(
         "auto",

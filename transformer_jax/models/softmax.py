@@ -1,7 +1,16 @@
-"""The softmax of attention (Section 3.2.1)."""
+"""The scaling of attention's scores, and their softmax (Section 3.2.1)."""
+
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
+
+AttentionScaling = Literal["sqrt_d_k", "none"]
+
+
+def scaled_query(query: jax.Array, scaling: AttentionScaling) -> jax.Array:
+    """Scale queries [..., d_k], and so the scores that they get with any key."""
+    return query / query.shape[-1] ** 0.5 if scaling == "sqrt_d_k" else query
 
 
 def masked_softmax(scores: jax.Array, mask: jax.Array | None) -> jax.Array:

@@ -26,6 +26,7 @@ def _attention(config: TransformerConfig) -> MultiHeadAttention:
         use_bias=config.use_attention_bias,
         dropout_rate=config.attention_dropout_rate,
         rotate=None if rotate is None else rotate(config),
+        scaling=config.attention_scaling,
         implementation=config.attention_implementation,
         projections=config.attention_projections,
         dtype=config.dtype,
