@@ -116,6 +116,15 @@ def test_an_empty_source_is_refused(model):
         collect_attention(run_of(model, {}), " ", "▁x")
 
 
+def test_a_model_that_attends_from_the_decoder_alone_has_that_one_kind():
+    layer = {"cross_attention": {"attention_weights": (jnp.ones((1, 3, 2, 5)),)}}
+    sown = {"decoder": {"layer_0": layer, "layer_1": layer}, "encoder": {"layer_0": {}}}
+    maps = collect_attention(run_of(Sown(sown), {}), "▁x", "▁x")
+    assert {kind: kept.shape for kind, kept in maps.weights.items()} == {
+        "cross": (2, 3, 2, 5)
+    }
+
+
 def test_a_model_without_attention_weights_is_refused():
-    with pytest.raises(UserError, match="keeps no weights"):
+    with pytest.raises(UserError, match="keeps no attention weights"):
         collect_attention(run_of(Sown({}), {}), "▁x", "▁x")

@@ -1,5 +1,7 @@
 """Pictures hold the numbers, the words and the form that they claim."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -73,6 +75,14 @@ def test_the_decoder_reads_down_to_the_piece_before(maps):
 def test_a_map_that_does_not_exist_is_refused(maps, kind, choice, message):
     with pytest.raises(UserError, match=message):
         plots.plot_attention(maps, kind, **choice)
+
+
+def test_a_kind_that_the_model_does_not_have_is_refused_with_those_it_has(maps):
+    weights = {kind: maps.weights[kind] for kind in ("decoder", "cross")}
+    maps = dataclasses.replace(maps, weights=weights)
+    assert plots.plot_attention(maps, "cross").axes
+    with pytest.raises(UserError, match="'encoder'.*Choose decoder or cross"):
+        plots.plot_attention(maps, "encoder")
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg"])

@@ -33,7 +33,8 @@ class AttentionMaps:
     before it: row t is labelled with the piece written, column t with the piece read.
 
     Attributes:
-      weights: by kind; float32 [num_layers, num_heads, query_length, key_length].
+      weights: float32 [num_layers, num_heads, query_length, key_length] of each kind
+        that the model keeps.
       source_pieces: read by the encoder, the end mark included.
       read_pieces: read by the decoder: the begin mark, then the target.
       written_pieces: expected from the decoder: the target, then the end mark.
@@ -85,30 +86,38 @@ def collect_attention(
         target_segments=jnp.ones_like(read_tokens),
     )
     sown = collections.get("intermediates", {})
+    of_kinds = {kind: _stack_layers(sown, *_PATHS[kind]) for kind in KINDS}
+    weights = {kind: kept for kind, kept in of_kinds.items() if kept is not None}
+    if not weights:
+        raise UserError(
+            "The model keeps no attention weights, so none can be drawn. Name a run "
+            "whose model attends, such as a Transformer."
+        )
     target_pieces = _labels(target_tokenizer.pieces(target_ids))
     return AttentionMaps(
-        weights={kind: _stack_layers(sown, *_PATHS[kind]) for kind in KINDS},
+        weights=weights,
         source_pieces=(*_labels(source_tokenizer.pieces(source_ids)), _END),
         read_pieces=(_BEGIN, *target_pieces),
         written_pieces=(*target_pieces, _END),
     )
 
 
-def _stack_layers(sown: Mapping[str, Any], stack: str, attention: str) -> np.ndarray:
-    """Return [num_layers, num_heads, query_length, key_length] of one stack."""
+def _stack_layers(
+    sown: Mapping[str, Any], stack: str, attention: str
+) -> np.ndarray | None:
+    """Return [num_layers, num_heads, query_length, key_length] of one stack.
+
+    None where its layers do not keep such weights.
+    """
     layers = sown.get(stack, {})
     names = sorted(
         (name for name in layers if name.startswith("layer_")),
         key=lambda name: int(name.removeprefix("layer_")),
     )
-    try:
-        sentences = [layers[name][attention]["attention_weights"][0] for name in names]
-        return np.stack([np.asarray(one[0], np.float32) for one in sentences])
-    except (KeyError, ValueError) as error:
-        raise UserError(
-            f"The model keeps no weights of {attention} in its {stack}. Attention can "
-            "be drawn for Transformers alone."
-        ) from error
+    if not names or any(attention not in layers[name] for name in names):
+        return None
+    sentences = [layers[name][attention]["attention_weights"][0] for name in names]
+    return np.stack([np.asarray(one[0], np.float32) for one in sentences])
 
 
 def _labels(pieces: list[str]) -> tuple[str, ...]:

@@ -134,10 +134,15 @@ def plot_attention(
       head: counted from 1; None means all, in a grid.
 
     Raises:
-      UserError: if there is no such layer or head.
+      UserError: if there is no such layer or head, or the model has no such attention.
     """
     if kind not in KINDS:
         raise UserError(f"kind={kind!r} is none of {', '.join(KINDS)}. Choose one.")
+    if kind not in maps.weights:
+        raise UserError(
+            f"kind={kind!r}: the model has no such attention. Choose "
+            f"{' or '.join(maps.weights)}."
+        )
     num_layers, num_heads = maps.weights[kind].shape[:2]
     layer = num_layers if layer is None else layer
     _check_number("layer", layer, num_layers)
