@@ -23,6 +23,10 @@ NAMES = sorted(
 # multiple of 128 already.
 NUM_PARAMS = {
     "configs.grammar_tiny": 1_107_968,
+    # 4000 * 256 + 2 * 256 * 256 for words and positions; a weight-normalised map from m
+    # to n has m n + 2 n: 66 048 each for the four at the ends and two in each of four
+    # attentions, 394 240 for each of eight convolutions from 3 * 256 to 512.
+    "configs.multi30k_convolutional": 1_155_072 + 12 * 66_048 + 8 * 394_240,
     "configs.multi30k_tiny": 1_831_424,
     "configs.multi30k_tiny_long": 1_831_424,
     "configs.multi30k_restricted": 1_831_424,

@@ -42,6 +42,10 @@ SIZES: dict[str, list[dict[str, Any]]] = {
         | {"num_decoder_layers": 2, "cell": "lstm", "dropout_kind": "variational"}
         | {"attention_score": "multiplicative"},
     ],
+    "convolutional": [
+        {"num_encoder_layers": 2, "num_decoder_layers": 3, "d_model": 12}
+        | {"num_channels": 10, "kernel_width": 3, "max_positions": 16}
+    ],
 }
 CASES = [(name, sizes) for name in KINDS for sizes in SIZES.get(name, [{}])]
 NUM_HYPOTHESES, LENGTH = 3, 6

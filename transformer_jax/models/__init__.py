@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from transformer_jax.models.configs import TransformerConfig
+from transformer_jax.models.convolutional import Convolutional, ConvolutionalConfig
 from transformer_jax.models.interface import TranslationModel
 from transformer_jax.models.recurrent import Recurrent, RecurrentConfig
 from transformer_jax.models.recurrent_attention import (
@@ -31,4 +32,5 @@ MODELS = {
     "recurrent": ModelKind(Recurrent, RecurrentConfig),
     "recurrent_attention": ModelKind(RecurrentAttention, RecurrentAttentionConfig),
     "restricted_transformer": ModelKind(Transformer, RestrictedTransformerConfig),
+    "convolutional": ModelKind(Convolutional, ConvolutionalConfig),
 }

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from transformer_jax.models.configs import TransformerConfig
+from transformer_jax.models.convolutional import ConvolutionalConfig
 from transformer_jax.models.recurrence import CELLS
 from transformer_jax.models.recurrent import RecurrentConfig
 from transformer_jax.models.recurrent_attention import RecurrentAttentionConfig
@@ -200,9 +201,50 @@ def recurrent_attention_terms(config: RecurrentAttentionConfig) -> list[Term]:
     return terms
 
 
+def convolutional_terms(config: ConvolutionalConfig) -> list[Term]:
+    """Return the terms of a ConvS2S; each output of a map has a scale and a bias."""
+    symbols = {
+        "d_model": config.d_model,
+        "d_c": config.num_channels,
+        "k": config.kernel_width,
+        "E": config.num_encoder_layers,
+        "D": config.num_decoder_layers,
+        "n": config.max_positions,
+    }
+    # One from and one to the width of embeddings.
+    maps = "(d_model·d_c + 2·d_c + d_c·d_model + 2·d_model)"
+    convolution = "(k·d_c·2·d_c + 2·2·d_c)"
+    return [
+        *_tables(config),
+        *(
+            Term(part, formula, symbols, paths)
+            for part, formula, paths in (
+                ("positions of both sides", "2·n·d_model", "(source|target)_positions"),
+                ("maps at both ends of both sides", f"2·{maps}", r"\w+/\w+_embeddings"),
+                (
+                    "encoder: convolutions",
+                    f"E·{convolution}",
+                    r"encoder/layer_\d+/convolution",
+                ),
+                (
+                    "decoder: convolutions",
+                    f"D·{convolution}",
+                    r"decoder/layer_\d+/convolution",
+                ),
+                (
+                    "decoder: attention",
+                    f"D·{maps}",
+                    r"decoder/layer_\d+/cross_attention",
+                ),
+            )
+        ),
+    ]
+
+
 # A name in `MODELS` → from its config to all of its parameters, each in one term.
 SIZE_FORMULAS: Mapping[str, Callable[[Any], list[Term]]] = {
     "transformer": transformer_terms,
     "recurrent": recurrent_terms,
     "recurrent_attention": recurrent_attention_terms,
+    "convolutional": convolutional_terms,
 }

@@ -25,7 +25,8 @@ _COLUMNS = (
 )
 _SYMBOLS = (
     "V pieces, d_model width of their vectors, d_in and d_h width of what a layer "
-    "reads and of its state, d_a of attention's hidden layer, d_ff of the "
+    "reads and of its state, d_c channels of a convolution and k positions of its "
+    "window, d_a of attention's hidden layer, d_ff of the "
     "feed-forward's, h heads with keys and values of d_k and d_v, N layers (E of the "
     "encoder, D of the decoder), n positions.",
     "The numbers in front of (d_in + d_h + 1) are gates: 4 of an LSTM, 3 of a GRU. "
