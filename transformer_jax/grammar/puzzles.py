@@ -68,7 +68,7 @@ def antecedent_puzzle(rng: random.Random) -> Puzzle:
     subject, other = pick(rng, kind.subjects), pick(rng, kind.objects)
     is_affirmed = rng.random() < 0.3
     readings = list(_readings(kind, subject, other, is_affirmed))
-    if not readings or not _has_pronoun(subject):
+    if not readings or not has_pronoun(subject):
         return antecedent_puzzle(rng)
     meant, adjective = pick(rng, readings)
     verb = lexicon.verb_named(kind.verb, name_of(subject))
@@ -90,7 +90,7 @@ def antecedent_puzzle(rng: random.Random) -> Puzzle:
     )
 
 
-def _has_pronoun(noun: Noun) -> bool:
+def has_pronoun(noun: Noun) -> bool:
     """Return whether English and German share the gender: not of "child", das Kind."""
     return "person" not in noun.classes or noun.column != _NEUTER
 
@@ -187,7 +187,7 @@ def sense_puzzle(rng: random.Random) -> Puzzle:
     """Return "She left the bank because …": a word whose meaning another one tells."""
     sense = pick(rng, clues.senses())
     person = pick(rng, lexicon.nouns_named("person"))
-    while not _has_pronoun(person):
+    while not has_pronoun(person):
         person = pick(rng, lexicon.nouns_named("person"))
     subject = phrases.noun_phrase(rng, person, DEFINITE, plural_share=0.0)
     tense = pick(rng, ("present", "past"))

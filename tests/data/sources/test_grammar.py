@@ -93,7 +93,7 @@ def test_a_moved_and_reformatted_grammar_has_the_same_hash_and_needs_no_jax(
     shutil.copytree(original, package, ignore=shutil.ignore_patterns("__pycache__"))
     grammar = pathlib.Path(lexicon.__file__).parent.relative_to(original)
     (package / grammar).rename(package / "elsewhere")
-    for path in [*package.glob("elsewhere/*.py"), package / "data/sources/grammar.py"]:
+    for path in [*package.glob("elsewhere/*.py"), *package.glob("data/sources/*.py")]:
         text = ast.unparse(ast.parse(path.read_text(encoding="utf-8")))
         moved = text.replace(lexicon.__package__, "transformer_jax.elsewhere")
         path.write_text(moved, encoding="utf-8")

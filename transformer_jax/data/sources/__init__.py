@@ -9,6 +9,11 @@ line in `SOURCES`.
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from transformer_jax.data.sources.distances import (
+    DistanceSettings,
+    check_distances,
+    open_distances,
+)
 from transformer_jax.data.sources.grammar import (
     GrammarSettings,
     check_grammar,
@@ -43,6 +48,7 @@ class Source(NamedTuple):
 
 
 SOURCES = {
+    "distances": Source(DistanceSettings, open_distances, check_distances),
     "files": Source(TextFileSettings, open_text_files, check_text_files),
     "grammar": Source(GrammarSettings, open_grammar, check_grammar),
     "tfds": Source(TfdsSettings, open_tfds),

@@ -26,7 +26,7 @@ class GrammarSettings:
     )
 
 
-def check_grammar(settings: GrammarSettings, languages: Sequence[str]) -> None:
+def check_grammar(settings: object, languages: Sequence[str]) -> None:
     """Make sure that the grammar speaks the language of single sentences.
 
     Raises:
@@ -57,10 +57,21 @@ def open_grammar(
         split: GrammarPairs(split, num_pairs, request.seed)
         for split, num_pairs in sizes.items()
     }
-    if len(request.languages) == 2:
+    return in_languages(splits, request.languages)
+
+
+def in_languages(
+    splits: dict[str, TextSource], languages: Sequence[str]
+) -> dict[str, TextSource]:
+    """Return splits of pairs as they are, or one language of each.
+
+    Raises:
+      UserError: if one language is asked for, and it is neither English nor German.
+    """
+    if len(languages) == 2:
         return splits
-    check_grammar(settings, request.languages)
-    side = _LANGUAGES.index(request.languages[0])
+    check_grammar(None, languages)
+    side = _LANGUAGES.index(languages[0])
     return {split: OneSide(pairs, side) for split, pairs in splits.items()}
 
 
