@@ -75,7 +75,9 @@ def test_the_fingerprint_tells_texts_apart():
 @pytest.mark.parametrize("bounds", [(6, 5, 7), (2, 5, 5)])
 def test_distances_that_do_not_rise_are_refused(bounds):
     settings = DistanceSettings(*bounds)
-    with pytest.raises(UserError, match="least_distance=., most_distance=5 and .* rise"):
+    with pytest.raises(
+        UserError, match="least_distance=., most_distance=5 and .* rise"
+    ):
         SOURCES["distances"].check(settings, ("en", "de"))
 
 
