@@ -10,10 +10,8 @@ from transformer_jax.models.dropout import Dropout, dropout_bits
 from transformer_jax.models.parameters import count_params, param_shapes
 from transformer_jax.models.recurrence import RecurrentLayer
 from transformer_jax.models.recurrent import Recurrent, RecurrentConfig
-from transformer_jax.models.recurrent_attention import (
-    RecurrentAttention,
-    RecurrentAttentionConfig,
-)
+from transformer_jax.models.recurrent_attention import RecurrentAttention
+from transformer_jax.models.recurrent_attention_config import RecurrentAttentionConfig
 
 V = small.VOCAB_SIZE
 CELLS = ["lstm", "gru"]

@@ -7,10 +7,8 @@ from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.convolutional import Convolutional, ConvolutionalConfig
 from transformer_jax.models.interface import TranslationModel
 from transformer_jax.models.recurrent import Recurrent, RecurrentConfig
-from transformer_jax.models.recurrent_attention import (
-    RecurrentAttention,
-    RecurrentAttentionConfig,
-)
+from transformer_jax.models.recurrent_attention import RecurrentAttention
+from transformer_jax.models.recurrent_attention_config import RecurrentAttentionConfig
 from transformer_jax.models.restricted_transformer import RestrictedTransformerConfig
 from transformer_jax.models.transformer import Transformer
 

@@ -9,7 +9,7 @@ from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.convolutional import ConvolutionalConfig
 from transformer_jax.models.recurrence import CELLS
 from transformer_jax.models.recurrent import RecurrentConfig
-from transformer_jax.models.recurrent_attention import RecurrentAttentionConfig
+from transformer_jax.models.recurrent_attention_config import RecurrentAttentionConfig
 from transformer_jax.models.vocabulary import VocabularyConfig
 
 
@@ -244,6 +244,7 @@ def convolutional_terms(config: ConvolutionalConfig) -> list[Term]:
 # A name in `MODELS` → from its config to all of its parameters, each in one term.
 SIZE_FORMULAS: Mapping[str, Callable[[Any], list[Term]]] = {
     "transformer": transformer_terms,
+    "restricted_transformer": transformer_terms,
     "recurrent": recurrent_terms,
     "recurrent_attention": recurrent_attention_terms,
     "convolutional": convolutional_terms,

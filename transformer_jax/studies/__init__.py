@@ -3,13 +3,20 @@
 To add one, write a file here that makes a `Study`, and one line in `STUDIES`.
 """
 
-from transformer_jax.studies import bottleneck, heads, long_dependencies, quality
+from transformer_jax.studies import (
+    bottleneck,
+    heads,
+    jacobians,
+    long_dependencies,
+    quality,
+)
 from transformer_jax.studies.study import Study
 
 # name → study, as `python -m transformer_jax study NAME` runs it.
 STUDIES: dict[str, Study] = {
     "bottleneck": bottleneck.STUDY,
     "heads": heads.STUDY,
+    "jacobians": jacobians.STUDY,
     "long_dependencies": long_dependencies.STUDY,
     "quality": quality.STUDY,
 }

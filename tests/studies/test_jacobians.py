@@ -1,0 +1,63 @@
+"""The norm of a derivative over distance, against one worked out in full."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tests.models import small
+from transformer_jax.models.recurrent import Recurrent, RecurrentConfig
+from transformer_jax.studies import jacobians
+from transformer_jax.studies.bench import Bench
+
+V = small.VOCAB_SIZE
+
+
+def test_the_norm_is_that_of_finite_differences_on_the_sentence_alone():
+    model, params = small.build(tied_embeddings="none")
+    rng = np.random.default_rng(0)
+    tokens = rng.integers(4, V - 1, (2, 8)).astype(np.int32)
+    norm = jacobians.jacobian_norm(model, params, jnp.int32(3), tokens, V - 1)
+
+    def logits(row):
+        table = params["source_embedding"]["embedding"].copy()
+        table[V - 1] = row
+        source = tokens[:1, :4].copy()
+        source[0, 0] = V - 1
+        batch = {
+            "source_tokens": source,
+            "decoder_input_tokens": tokens[1:, :4],
+            "source_segments": np.ones((1, 4), int),
+            "target_segments": np.ones((1, 4), int),
+        }
+        changed = params | {"source_embedding": {"embedding": table}}
+        return np.asarray(small.run(model, changed, batch), np.float64)[0, 3, : V - 1]
+
+    row, step = params["source_embedding"]["embedding"][V - 1], 1e-2
+    columns = []
+    for axis in range(len(row)):
+        move = step * np.eye(len(row), dtype=np.float32)[axis]
+        columns.append((logits(row + move) - logits(row - move)) / (2 * step))
+    # Differences of float32 numbers over 2e-2.
+    np.testing.assert_allclose(norm, np.linalg.norm(columns), rtol=1e-2)
+
+
+def test_what_an_lstm_forgets_falls_with_distance():
+    model = Recurrent(RecurrentConfig(V, V, num_layers=1, d_model=12, d_state=12))
+    params = small.random_params(model)
+    tokens = np.random.default_rng(0).integers(4, V - 1, (2, 41)).astype(np.int32)
+    norm = jax.jit(
+        lambda distance: jacobians.jacobian_norm(model, params, distance, tokens, V - 1)
+    )
+    near, middle, far = (float(norm(distance)) for distance in (1, 10, 40))
+    assert near > 2 * middle > 4 * far > 0
+
+
+@pytest.mark.slow
+def test_its_small_form_measures_new_and_trained_models(tmp_path):
+    sizes = jacobians.STUDY.sizes["small"]
+    rows = jacobians.STUDY.measure(sizes, Bench(tmp_path))
+    assert {row["state"] for row in rows} == {"new", "trained"}
+    assert all(row["norm"] > 0 for row in rows)
+    assert len(jacobians.STUDY.tabulate(rows).parts) == 2
+    assert jacobians.STUDY.draw(rows).axes
