@@ -10,6 +10,17 @@ from transformer_jax.data.sources.grammar import GrammarPairs
 from transformer_jax.runs import experiment
 
 SPLITS = {"train": 60, "validation": 8, "test": 7}
+_TRANSFORMER = {"num_encoder_layers": 1, "num_decoder_layers": 1, "d_model": 12}
+_TRANSFORMER |= {"d_ff": 20, "num_heads": 3}
+# Of every system, sizes at which it takes seconds.
+MODEL_SIZES = {
+    "transformer": _TRANSFORMER,
+    "restricted_transformer": _TRANSFORMER | {"window": 5},
+    "recurrent": {"num_layers": 2, "d_model": 12, "d_state": 10},
+    "recurrent_attention": {"d_model": 12, "d_state": 10, "d_attention": 7},
+    "convolutional": {"num_encoder_layers": 1, "num_decoder_layers": 1, "d_model": 12}
+    | {"num_channels": 10},
+}
 
 
 def write_text(directory: pathlib.Path) -> pathlib.Path:
@@ -23,9 +34,11 @@ def write_text(directory: pathlib.Path) -> pathlib.Path:
     return directory
 
 
-def tiny_config(text: pathlib.Path, num_steps: int = 4) -> ml_collections.ConfigDict:
+def tiny_config(
+    text: pathlib.Path, num_steps: int = 4, model: str = "transformer"
+) -> ml_collections.ConfigDict:
     """Return a config that trains on the files of `write_text` in seconds."""
-    config = default.get_config()
+    config = default.get_config(model=model)
     config.data.update(
         directory=str(text),
         train_source="train.en",
@@ -39,9 +52,7 @@ def tiny_config(text: pathlib.Path, num_steps: int = 4) -> ml_collections.Config
         max_batch_shapes=1,
         max_length=64,
     )
-    config.model.update(
-        num_encoder_layers=1, num_decoder_layers=1, d_model=12, d_ff=20, num_heads=3
-    )
+    config.model.update(MODEL_SIZES[model])
     config.optimizer.update(warmup_steps=2, factor=0.1)
     config.training.update(num_steps=num_steps, log_every_steps=1)
     config.evaluation.update(eval_every_steps=2, beam_size=1)

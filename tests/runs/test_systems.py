@@ -1,0 +1,56 @@
+"""Every system does what a run does: goes on bit for bit, translates, scores, draws."""
+
+import json
+
+import jax
+import numpy as np
+import pytest
+
+from tests.tiny_run import MODEL_SIZES, tiny_config
+from transformer_jax.errors import UserError
+from transformer_jax.models import MODELS
+from transformer_jax.reports import card, cost
+from transformer_jax.runs import experiment
+from transformer_jax.runs.run_evaluation import evaluate_run
+from transformer_jax.runs.trained_run import load_run
+from transformer_jax.visualization.attention_maps import collect_attention
+from transformer_jax.visualization.plots import plot_attention
+
+# Systems that keep no attention from target to source.
+_WITHOUT_ATTENTION = {"recurrent", "dilated"}
+
+
+def test_every_system_has_sizes_here():
+    assert set(MODEL_SIZES) == set(MODELS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", [name for name in MODELS if name != "transformer"])
+def test_a_system_does_what_a_run_does(system, text, tmp_path):
+    unbroken, broken = tmp_path / "unbroken", tmp_path / "broken"
+    # Packed rows are the harder ones: sentences must not see each other.
+    for workdir, num_steps in ((unbroken, 4), (broken, 2), (broken, 4)):
+        config = tiny_config(text, num_steps, system)
+        config.data.batching = "packed"
+        experiment.train(config, workdir)
+    run, other = load_run(unbroken, "4"), load_run(broken, "4")
+    jax.tree.map(np.testing.assert_array_equal, run.params, other.params)
+
+    (line,) = run.translator(num_best=2).translate(["The dog sleeps."])
+    assert len(line.candidates) == 2
+    scores = evaluate_run(run).scores
+    assert 0 <= scores.sacrebleu <= 100
+    (row,) = cost.report_runs([str(unbroken)]).rows
+    assert row["computed_flops"] > 0
+    assert f"| model.name | {system} |" in card.write_card(unbroken).read_text()
+    json.loads((unbroken / "config.json").read_text())
+
+    if system in _WITHOUT_ATTENTION:
+        with pytest.raises(UserError, match="keeps no"):
+            collect_attention(run, "The dog sleeps.")
+        return
+    maps = collect_attention(run, "The dog sleeps.", "Der Hund")
+    weights = maps.weights["cross"]
+    assert weights.shape[2:] == (len(maps.written_pieces), len(maps.source_pieces))
+    np.testing.assert_allclose(weights.sum(axis=-1), 1.0, atol=1e-5)
+    assert plot_attention(maps, "cross").axes
