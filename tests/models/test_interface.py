@@ -46,6 +46,10 @@ SIZES: dict[str, list[dict[str, Any]]] = {
         {"num_encoder_layers": 2, "num_decoder_layers": 3, "d_model": 12}
         | {"num_channels": 10, "kernel_width": 3, "max_positions": 16}
     ],
+    "dilated": [
+        {"num_encoder_layers": 2, "num_decoder_layers": 3, "d_model": 12}
+        | {"num_dilations": 2}
+    ],
 }
 CASES = [(name, sizes) for name in KINDS for sizes in SIZES.get(name, [{}])]
 NUM_HYPOTHESES, LENGTH = 3, 6

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.convolutional import Convolutional, ConvolutionalConfig
+from transformer_jax.models.dilated import Dilated, DilatedConfig
 from transformer_jax.models.interface import TranslationModel
 from transformer_jax.models.recurrent import Recurrent, RecurrentConfig
 from transformer_jax.models.recurrent_attention import RecurrentAttention
@@ -31,4 +32,5 @@ MODELS = {
     "recurrent_attention": ModelKind(RecurrentAttention, RecurrentAttentionConfig),
     "restricted_transformer": ModelKind(Transformer, RestrictedTransformerConfig),
     "convolutional": ModelKind(Convolutional, ConvolutionalConfig),
+    "dilated": ModelKind(Dilated, DilatedConfig),
 }

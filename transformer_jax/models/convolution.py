@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax.typing import DTypeLike
 
+from transformer_jax.errors import UserError
 from transformer_jax.models.layers import flat_product
 from transformer_jax.models.parameters import parameter
 from transformer_jax.models.segments import shifted
@@ -31,6 +32,19 @@ class Cache:
     sentence: Any
     hypothesis: tuple[jax.Array, ...]
     index: jax.Array
+
+
+def check_kernel_width(kernel_width: int) -> None:
+    """Refuse windows that cannot lie around a position.
+
+    Raises:
+      UserError: naming the field, what was expected and what to do.
+    """
+    if kernel_width % 2 == 0:
+        raise UserError(
+            f"kernel_width={kernel_width} is even, but the encoder's windows reach as "
+            "far to both sides. Use an odd number."
+        )
 
 
 class Convolution(nn.Module):

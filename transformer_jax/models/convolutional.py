@@ -14,9 +14,8 @@ import flax.struct
 import jax
 import jax.numpy as jnp
 
-from transformer_jax.errors import UserError
 from transformer_jax.fields import check_declared, fixed
-from transformer_jax.models.convolution import Cache, Convolution
+from transformer_jax.models.convolution import Cache, Convolution, check_kernel_width
 from transformer_jax.models.dropout import Dropout, DropoutBits
 from transformer_jax.models.layer_scan import apply_layers
 from transformer_jax.models.masks import Visibility, padding_mask
@@ -58,11 +57,7 @@ class ConvolutionalConfig(VocabularyConfig):
     def __post_init__(self) -> None:
         check_declared(self)
         check_vocabulary(self)
-        if self.kernel_width % 2 == 0:
-            raise UserError(
-                f"kernel_width={self.kernel_width} is even, but the encoder's windows "
-                "reach as far to both sides. Use an odd number."
-            )
+        check_kernel_width(self.kernel_width)
 
     @property
     def longest_length(self) -> int:

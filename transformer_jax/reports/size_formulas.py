@@ -7,6 +7,7 @@ from typing import Any
 
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.convolutional import ConvolutionalConfig
+from transformer_jax.models.dilated import DilatedConfig
 from transformer_jax.models.recurrence import CELLS
 from transformer_jax.models.recurrent import RecurrentConfig
 from transformer_jax.models.recurrent_attention_config import RecurrentAttentionConfig
@@ -241,6 +242,29 @@ def convolutional_terms(config: ConvolutionalConfig) -> list[Term]:
     ]
 
 
+def dilated_terms(config: DilatedConfig) -> list[Term]:
+    """Return the terms of a ByteNet, whose blocks are half as wide inside."""
+    symbols = {
+        "d_model": config.d_model,
+        "d_c": config.d_model // 2,
+        "k": config.kernel_width,
+    }
+    norms = "2·d_model + 2·2·d_c"
+    maps = "d_model·d_c + d_c + k·d_c·d_c + d_c + d_c·d_model + d_model"
+    terms = _tables(config)
+    for side, num_layers in (
+        ("encoder", config.num_encoder_layers),
+        ("decoder", config.num_decoder_layers),
+    ):
+        layers = symbols | {"N": num_layers}
+        part, paths = f"{side}: blocks", rf"{side}/layer_\d+"
+        terms += [
+            Term(part, f"N·({maps} + {norms})", layers, paths),
+            Term(f"{side}: last norm", "2·d_model", symbols, f"{side}/norm"),
+        ]
+    return terms
+
+
 # A name in `MODELS` → from its config to all of its parameters, each in one term.
 SIZE_FORMULAS: Mapping[str, Callable[[Any], list[Term]]] = {
     "transformer": transformer_terms,
@@ -248,4 +272,5 @@ SIZE_FORMULAS: Mapping[str, Callable[[Any], list[Term]]] = {
     "recurrent": recurrent_terms,
     "recurrent_attention": recurrent_attention_terms,
     "convolutional": convolutional_terms,
+    "dilated": dilated_terms,
 }
