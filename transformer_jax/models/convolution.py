@@ -1,7 +1,7 @@
 """Convolution over the positions of a sentence, by whole rows and step by step.
 
 It is one product over the inputs of a window, laid side by side: that keeps sentences
-that share a row apart, and on CPUs takes less time than XLA's own convolution.
+that share a row apart, and takes no longer on CPUs than XLA's own convolution.
 """
 
 from typing import Any

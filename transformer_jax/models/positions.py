@@ -111,8 +111,8 @@ class LearnedPositions(nn.Module):
         if positions is None and length > self.max_positions:
             raise UserError(
                 f"a row of {length} tokens is longer than the {self.max_positions} "
-                f"learned positions. Raise max_positions to {length} or more, shorten "
-                "the rows, or use positions=sinusoidal."
+                f"learned positions. Raise max_positions to {length} or more, or "
+                "shorten the rows."
             )
         # The paper is silent; the same spread as the token table's.
         init = nn.initializers.normal(self.d_model**-0.5)
