@@ -9,6 +9,7 @@ from transformer_jax.studies import (
     jacobians,
     long_dependencies,
     quality,
+    scaling,
 )
 from transformer_jax.studies.study import Study
 
@@ -19,4 +20,5 @@ STUDIES: dict[str, Study] = {
     "jacobians": jacobians.STUDY,
     "long_dependencies": long_dependencies.STUDY,
     "quality": quality.STUDY,
+    "scaling": scaling.STUDY,
 }
