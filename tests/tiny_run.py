@@ -20,6 +20,7 @@ MODEL_SIZES = {
     "recurrent_attention": {"d_model": 12, "d_state": 10, "d_attention": 7},
     "convolutional": {"num_encoder_layers": 1, "num_decoder_layers": 1, "d_model": 12}
     | {"num_channels": 10},
+    "dilated": {"num_encoder_layers": 2, "num_decoder_layers": 2, "d_model": 12},
 }
 
 

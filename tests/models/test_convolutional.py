@@ -7,7 +7,8 @@ from tests.models import small
 from tests.reference.convolutional import convolutional as reference
 from transformer_jax.errors import UserError
 from transformer_jax.models import convolutional
-from transformer_jax.models.convolutional import Convolutional, ConvolutionalConfig
+from transformer_jax.models.convolutional import Convolutional
+from transformer_jax.models.convolutional_config import ConvolutionalConfig
 from transformer_jax.models.dropout import dropout_bits
 from transformer_jax.models.layer_scan import stack_layers
 from transformer_jax.models.parameters import init_params

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from transformer_jax.models.configs import TransformerConfig
-from transformer_jax.models.convolutional import Convolutional, ConvolutionalConfig
+from transformer_jax.models.convolutional import Convolutional
+from transformer_jax.models.convolutional_config import ConvolutionalConfig
 from transformer_jax.models.dilated import Dilated, DilatedConfig
 from transformer_jax.models.interface import TranslationModel
 from transformer_jax.models.recurrent import Recurrent, RecurrentConfig

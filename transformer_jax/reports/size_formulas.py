@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from transformer_jax.models.configs import TransformerConfig
-from transformer_jax.models.convolutional import ConvolutionalConfig
+from transformer_jax.models.convolutional_config import ConvolutionalConfig
 from transformer_jax.models.dilated import DilatedConfig
 from transformer_jax.models.recurrence import CELLS
 from transformer_jax.models.recurrent import RecurrentConfig
