@@ -124,6 +124,29 @@ def test_a_file_that_cannot_be_read_is_named(parse, tmp_path, path, advice):
         parse(f"--config={path}")
 
 
+@pytest.mark.parametrize("flag", [["=recurrent"], [" ", "recurrent"]])
+def test_another_model_takes_over_the_fields_that_it_has(parse, tmp_path, flag):
+    text = "    config.model.update(d_model=24, num_heads=3, dropout_rate=0.3)\n"
+    file = _write(tmp_path, _BEGIN + text + "    config.seed = 5\n    return config\n")
+    name = f"--config.model.name{flag[0]}".strip()
+    config = parse(file, name, *flag[1:], "--config.model.d_state=7")
+    expected = default.get_config(model="recurrent")
+    expected.model.update(d_model=24, dropout_rate=0.3, d_state=7)
+    expected.seed = 5
+    assert config.to_json() == expected.to_json()
+    assert config.is_locked
+
+
+def test_a_field_of_another_model_is_told_with_the_models_that_have_it(parse, tmp_path):
+    file = _write(tmp_path, _BEGIN + "    return config\n")
+    with pytest.raises(UserError, match="d_state.*recurrent and recurrent_attention"):
+        parse(file, "--config.model.d_state=7")
+    with pytest.raises(UserError, match="num_heads.*transformer"):
+        parse(file, "--config.model.name=recurrent", "--config.model.num_heads=3")
+    with pytest.raises(UserError, match="Did you mean recurrent"):
+        parse(file, "--config.model.name=recurent")
+
+
 @pytest.mark.parametrize("path", ["run/config.json", "run", "~/run/config.json"])
 def test_the_config_of_a_run_repeats_it(parse, tmp_path, monkeypatch, path):
     monkeypatch.setenv("HOME", str(tmp_path))

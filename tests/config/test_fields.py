@@ -162,4 +162,4 @@ def test_values_at_the_ends_of_a_range_are_in_it():
     ],
 )
 def test_an_unknown_field_has_a_nearest_one(path, nearest):
-    assert nearest_field(path, all_paths()) == nearest
+    assert nearest_field(path, all_paths("transformer")) == nearest

@@ -1,6 +1,7 @@
 """The options of commands that take a config: --config, and its fields one by one."""
 
 import argparse
+import itertools
 import re
 import sys
 from collections.abc import Sequence
@@ -18,8 +19,10 @@ from transformer_jax.commands.config_mistakes import (
     find_cause,
     in_words,
     missing_field,
+    model_in,
 )
 from transformer_jax.commands.parser import CommandParser
+from transformer_jax.config.default import with_model
 from transformer_jax.config.tree import all_paths
 from transformer_jax.errors import UserError, did_you_mean
 from transformer_jax.files import as_path
@@ -34,12 +37,29 @@ _OF_RUN = "config.json"
 
 
 class _ConfigParser(flags.ArgumentParser):
-    """Reads config files, and the config.json of runs; says what is wrong with one."""
+    """Reads config files, and the config.json of runs; says what is wrong with one.
 
-    def __init__(self, of_files: flags.ArgumentParser):
-        self._of_files = of_files
+    Attributes:
+      model: a name in `MODELS`, for another model than the file's; None: the file's,
+        whose name it is once that is read.
+    """
+
+    def __init__(self, of_files: flags.ArgumentParser, model: str | None):
+        self._of_files, self.model = of_files, model
 
     def parse(self, path: str) -> ml_collections.ConfigDict:
+        """Return the config that a file gives, for the model that is asked for.
+
+        Raises:
+          UserError: with the file's line where it has one.
+        """
+        config = self._read(path)
+        if self.model is not None:
+            config = with_model(config, self.model)
+        self.model = config.model.name
+        return config
+
+    def _read(self, path: str) -> ml_collections.ConfigDict:
         """Return the config that a file gives.
 
         Raises:
@@ -69,7 +89,8 @@ class _ConfigParser(flags.ArgumentParser):
         except Exception as error:
             cause, line = find_cause(error, file)
             if field := missing_field(cause, []):
-                raise UserError(explain_field(field) + line) from error
+                words = explain_field(field, model_in(cause))
+                raise UserError(words + line) from error
             if isinstance(cause, UserError):
                 raise UserError(f"--config={path}: {cause}{line}") from error
             raise UserError(explain_file(cause, file) + line) from error
@@ -115,7 +136,10 @@ def parse_config(
     holder = config_flags.DEFINE_config_file(
         "config", flag_values=flag_values, sys_argv=arguments
     )
-    flag_values["config"].parser = _ConfigParser(flag_values["config"].parser)
+    config_parser = _ConfigParser(
+        flag_values["config"].parser, _value_of("config.model.name", rest)
+    )
+    flag_values["config"].parser = config_parser
     try:
         surplus = flag_values(arguments)[1:]
     except Exception as error:
@@ -124,7 +148,7 @@ def parse_config(
             if isinstance(cause, UserError):
                 raise cause from None
         if field := missing_field(chain[-1], rest):
-            raise UserError(explain_field(field)) from error
+            raise UserError(explain_field(field, config_parser.model)) from error
         if isinstance(error, flags.Error):
             parser.error(in_words(str(error).rstrip(".")))
         raise
@@ -151,6 +175,15 @@ def _check_paths(parser: CommandParser, arguments: Sequence[str]) -> None:
                 f"{argument} sets a section. Set its fields, one by one, as "
                 f"--config.{fields[0]}"
             )
+
+
+def _value_of(name: str, arguments: Sequence[str]) -> str | None:
+    """Return what a field is given, as --NAME=VALUE or --NAME VALUE, if it is."""
+    for argument, following in itertools.zip_longest(arguments, arguments[1:]):
+        given, equals, value = argument.partition("=")
+        if given == f"--{name}":
+            return value if equals else following
+    return None
 
 
 def _repeated(arguments: Sequence[str]) -> str | None:

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 
 from transformer_jax.commands.parser import PROGRAM
 from transformer_jax.config.names import nearest_field
-from transformer_jax.config.tree import all_paths
+from transformer_jax.config.tree import all_paths, models_with
 from transformer_jax.config.versions import RENAMED
+from transformer_jax.models import MODELS
 
 ALL_FIELDS = f"`{PROGRAM} report fields` lists them all."
 
@@ -89,7 +90,15 @@ def missing_field(error: BaseException, arguments: Sequence[str]) -> str:
     missing = r'\W*Key "([\w.]+)" (?:does not exist|cannot be set)'
     found = re.match(missing + r"|\W+(\w+)\W*(?:\n|\\n|$)", text)
     name = (found[1] or found[2]) if found else ""
-    return next((path for path in paths if path.rpartition(".")[2] == name), name)
+    # A bare word may be the key of anything, unless it was given as a field.
+    last = name or text
+    return next((path for path in paths if path.rpartition(".")[2] == last), name)
+
+
+def model_in(error: BaseException) -> str | None:
+    """Return the model whose fields an error lists, if it does."""
+    found = re.search(r"'name': '(\w+)'", str(error).replace("\\", ""))
+    return found[1] if found and found[1] in MODELS else None
 
 
 def explain_file(error: BaseException, file: pathlib.Path) -> str:
@@ -111,17 +120,19 @@ def explain_file(error: BaseException, file: pathlib.Path) -> str:
     )
 
 
-def explain_field(path: str) -> str:
+def explain_field(path: str, model: str | None = None) -> str:
     """Say that there is no such field, and which was meant.
 
     Args:
       path: of the field, or the last part of it.
+      model: whose config it is, if that is known.
     """
-    known = list(all_paths())
-    if "." in path and path in known:
+    known = list(all_paths(model))
+    if "." in path and (having := models_with(path)):
         return (
             f"the config has no field {path}: it is one of another model or task than "
-            "those that the config is made for."
+            f"those that the config is made for. {' and '.join(having)} "
+            "have it: --config.model.name chooses one."
         )
     renamed = [
         f"config.{new}"

@@ -43,6 +43,28 @@ def get_config(
     return config
 
 
+def with_model(
+    config: ml_collections.ConfigDict, model: str
+) -> ml_collections.ConfigDict:
+    """Return the same config for another model.
+
+    Fields that both models have keep their values, the others have the new model's
+    defaults.
+
+    Raises:
+      UserError: if there is no such model.
+    """
+    if model == config.model.name:
+        return config
+    section = get_config(model, config.task.name).model
+    kept = {name: value for name, value in config.model.items() if name in section}
+    section.update(kept | {"name": model})
+    changed = config.copy_and_resolve_references()
+    with changed.unlocked():
+        changed.model = section
+    return changed
+
+
 def files_by_language(languages: str) -> dict[str, str]:
     """Return `config.data`'s languages, and files that are called by them.
 

@@ -83,8 +83,18 @@ def leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield prefix + name, value
 
 
-def all_paths() -> Iterable[str]:
-    """Return the path of every field that some config can have."""
+def all_paths(model: str | None = None) -> Iterable[str]:
+    """Return the path of every field that some config, or one of a model, can have."""
+    models = MODELS if model is None else [model]
     return dict.fromkeys(
-        path for model in MODELS for task in TASKS for path in fields_of(model, task)
+        path for name in models for task in TASKS for path in fields_of(name, task)
     )
+
+
+def models_with(path: str) -> list[str]:
+    """Return the models whose configs have a field."""
+    return [
+        model
+        for model in MODELS
+        if any(path in fields_of(model, task) for task in TASKS)
+    ]
