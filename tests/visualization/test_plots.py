@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from transformer_jax.errors import UserError
 from transformer_jax.models.positions import sinusoidal_positions
@@ -130,6 +131,20 @@ def test_positions_show_sines_and_cosines_of_every_layout(layout):
 def test_positions_of_impossible_sizes_are_refused(d_model, length):
     with pytest.raises(UserError, match="cannot be drawn"):
         plots.plot_positions(d_model, length)
+
+
+@pytest.mark.parametrize(("which", "base"), [("x", 10), ("y", 10), ("x", 2)])
+def test_ticks_of_a_logarithmic_axis_are_plain_numbers(which, base):
+    figure = Figure()
+    with theme.theme():
+        axes = figure.subplots()
+        axes.plot([base**-3, 1, base**4], [base**-3, 1, base**4])
+        theme.set_log_scale(axes, which, base)
+        figure.draw_without_rendering()
+    labels = getattr(axes, f"get_{which}ticklabels")(which="both")
+    texts = {label.get_text() for label in labels} - {""}
+    assert {f"{base**-2:g}", "1", f"{base**2:g}"} <= texts
+    assert not any("$" in text for text in texts)
 
 
 def test_the_map_of_weights_darkens_evenly():

@@ -162,13 +162,15 @@ def _draw(rows: Sequence[Row]) -> "Figure":
         figure.subplots(1, 2, sharey=True), (_NEW, _TRAINED), strict=True
     ):
         for number, (system, norms) in enumerate(_mean_norms(rows, state).items()):
-            axes.loglog(
+            axes.plot(
                 list(norms),
                 # A float32 product of so many small factors may be nothing at all.
                 [norm or None for norm in norms.values()],
                 label=system.replace("_", " "),
                 **theme.series(number),
             )
+        theme.set_log_scale(axes, "x")
+        theme.set_log_scale(axes, "y")
         axes.set_title(f"{state.capitalize()} models")
         axes.set_xlabel("pieces between")
     figure.axes[0].set_ylabel("norm of the derivative")

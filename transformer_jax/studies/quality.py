@@ -162,7 +162,7 @@ def _draw(rows: Sequence[Row]) -> "Figure":
     by_time, by_flops = figure.subplots(1, 2, sharey=True)
     _draw_runs(by_time, rows, "hours", "hours of training")
     _draw_runs(by_flops, rows, "flops", "operations of training")
-    by_flops.set_xscale("log")
+    theme.set_log_scale(by_flops, "x")
     by_time.set_ylabel("sacreBLEU on validation, greedy")
     by_time.set_ylim(bottom=0)
     by_time.legend()

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SCALINGS: tuple[AttentionScaling, ...] = ("sqrt_d_k", "none")
-_LABELS = {"sqrt_d_k": "scaled by 1 / sqrt(d_k)", "none": "not scaled"}
+_LABELS = {"sqrt_d_k": "scaled", "none": "not scaled"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -284,7 +284,7 @@ def draw(rows: Sequence[Row]) -> "Figure":
         depths, depths, color=theme.GREY, linewidth=1, label="theory: d_k and 1"
     )
     panels[0, 0].axhline(1, color=theme.GREY, linewidth=1)
-    panels[0, 0].set_yscale("log", base=2)
+    theme.set_log_scale(panels[0, 0], "y", base=2)
     panels[0, 0].set_title("Variance of the scores")
     panels[0, 0].legend()
     _draw_by_depth(panels[0, 1], rows, "entropy")
@@ -292,7 +292,7 @@ def draw(rows: Sequence[Row]) -> "Figure":
     panels[0, 1].set_ylabel("nats")
     panels[0, 1].set_title("Entropy of the weights")
     _draw_by_depth(panels[1, 0], rows, "jacobian_norm")
-    panels[1, 0].set_yscale("log")
+    theme.set_log_scale(panels[1, 0], "y")
     panels[1, 0].set_title("Softmax's Jacobian, median norm")
     _draw_trainings(panels[1, 1], rows)
     return figure
@@ -306,7 +306,8 @@ def _draw_by_depth(axes: "Axes", rows: Sequence[Row], name: str) -> None:
             for d_k in depths
         ]
         axes.plot(depths, means, label=_LABELS[scaling], **theme.series(number))
-    axes.set_xscale("log", base=2)
+    theme.set_log_scale(axes, "x", base=2)
+    axes.set_xticks(depths, [str(d_k) for d_k in depths], rotation=45)
     axes.set_xlabel("d_k")
 
 

@@ -3,7 +3,7 @@
 import contextlib
 import pathlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from transformer_jax.errors import UserError
 from transformer_jax.files import as_path, write_atomically
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
@@ -98,6 +99,19 @@ def series(number: int) -> dict[str, Any]:
     """Return colour, marker and dashes of a picture's line, counted from 0."""
     color, marker, dashes = _SERIES[number]
     return {"color": color, "marker": marker, "linestyle": dashes, "markersize": 5}
+
+
+def set_log_scale(axes: "Axes", which: Literal["x", "y"], base: int = 10) -> None:
+    """Make an axis logarithmic, with plain numbers beside its ticks.
+
+    matplotlib's own are formulas, which texts here are not read as.
+    """
+    from matplotlib import ticker
+
+    getattr(axes, f"set_{which}scale")("log", base=base)
+    axis = getattr(axes, f"{which}axis")
+    axis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.set_minor_formatter(ticker.NullFormatter())
 
 
 def weights_map() -> "Colormap":
