@@ -69,6 +69,7 @@ ALLOWED = {
         "language_codes",
         "files",
         "grammar",
+        "data",
         "models",
         "costs",
         "training",

@@ -2,7 +2,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tests.models import small
 from tests.reference import positions as reference
 from transformer_jax.errors import UserError
 from transformer_jax.models.positions import (
@@ -79,3 +82,38 @@ def test_a_row_longer_than_the_learned_table_is_an_error():
 def test_an_odd_width_is_an_error():
     with pytest.raises(ValueError, match="even"):
         sinusoidal_positions(3, 5)
+
+
+@pytest.fixture(scope="module")
+def encoders():
+    """Encode [1, length] tokens, by kind of positions."""
+
+    def encoder(kind):
+        model, params = small.build(positions=kind, num_encoder_layers=3)
+
+        @jax.jit
+        def encode(tokens):
+            sentence = {"source_tokens": tokens, "source_segments": tokens * 0 + 1}
+            return small.run(model, params, sentence, "encode")
+
+        return encode
+
+    return {kind: encoder(kind) for kind in ("none", "learned", "sinusoidal")}
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    tokens=st.lists(
+        st.integers(4, small.VOCAB_SIZE - 1), min_size=7, max_size=7, unique=True
+    ),
+    order=st.permutations(range(7)),
+)
+def test_only_positions_make_order_matter(encoders, tokens, order):
+    tokens, order = np.array([tokens]), np.array(order)
+    for kind, encode in encoders.items():
+        expected = encode(tokens)[:, order]
+        difference = np.abs(encode(tokens[:, order]) - expected).max()
+        if kind == "none" or np.array_equal(order, np.arange(7)):
+            assert difference < 1e-5
+        else:
+            assert difference > 1e-3

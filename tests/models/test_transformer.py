@@ -17,6 +17,7 @@ OPTIONS = [
     {"activation": "gelu"},
     {"activation": "swish"},
     {"positions": "learned"},
+    {"positions": "none"},
     {"sinusoid_layout": "halves"},
     {"sinusoid_layout": "tensor2tensor"},
     {"tied_embeddings": "target"},

@@ -27,6 +27,8 @@ def _embed(table, learned, config, tokens, segments, positions):
         positions = np.broadcast_to(np.arange(tokens.shape[1]), tokens.shape)
     x = np.float64(table["embedding"])[tokens] * np.sqrt(config.d_model)
     x = x * (segments != 0)[..., None]
+    if config.positions == "none":
+        return x
     if config.positions == "learned":
         return x + learned["embedding"][positions]
     return x + sinusoids(positions, config.d_model, config.sinusoid_layout)

@@ -68,7 +68,8 @@ def main() -> None:
             bench = Bench(workdirs, as_path(options.data) if options.data else None)
             rows = study.measure(sizes, bench)
         record = make_record(" ".join(words), sizes, rows, bench.seconds)
-        print(render(write_results(study, record, output, options.name), "table"))
+        write_results(study, record, output, options.name)
+        print(render(study.tabulate(rows), "table"))
         print(f"\nWrote {output / options.name}.md, .svg and .json")
 
 

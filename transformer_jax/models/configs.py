@@ -68,7 +68,8 @@ class TransformerConfig(VocabularyConfig):
     )
     positions: str = fixed(
         "sinusoidal",
-        "sinusoidal (paper) or learned (Table 3, row E)",
+        "sinusoidal (paper), learned (Table 3, row E), or none, which leaves order to "
+        "the decoder's mask",
         choices=POSITIONS,
     )
     sinusoid_layout: SinusoidLayout = fixed(

@@ -155,6 +155,7 @@ def _check_sinusoids(config: Any) -> None:
 
 # `config.positions` → how positions are told apart.
 POSITIONS = {
+    "none": PositionKind(),
     "sinusoidal": PositionKind(
         encoding=lambda config: SinusoidalPositions(
             config.d_model, config.sinusoid_layout

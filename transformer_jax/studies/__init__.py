@@ -8,6 +8,7 @@ from transformer_jax.studies import (
     heads,
     jacobians,
     long_dependencies,
+    order,
     quality,
     scaling,
 )
@@ -19,6 +20,7 @@ STUDIES: dict[str, Study] = {
     "heads": heads.STUDY,
     "jacobians": jacobians.STUDY,
     "long_dependencies": long_dependencies.STUDY,
+    "order": order.STUDY,
     "quality": quality.STUDY,
     "scaling": scaling.STUDY,
 }

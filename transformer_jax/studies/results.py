@@ -12,7 +12,7 @@ from typing import Any
 import jax
 
 from transformer_jax.files import write_atomically, write_json
-from transformer_jax.reports.render import Report, Row, by_itself, render
+from transformer_jax.reports.render import Row, by_itself, render
 from transformer_jax.runs.hardware_record import processor_name
 from transformer_jax.studies.study import Study
 from transformer_jax.visualization import theme
@@ -50,27 +50,24 @@ def make_record(
 
 def write_results(
     study: Study, record: Mapping[str, Any], directory: pathlib.Path, name: str
-) -> Report:
-    """Write the three files of a study into a folder; return its tables.
+) -> None:
+    """Write the three files of a study into a folder.
 
     Raises:
       UserError: if one cannot be written.
     """
-    report = study.tabulate(record["rows"])
     write_json(directory / f"{name}.json", record)
     with theme.theme():
         figure = study.draw(record["rows"])
     theme.save(figure, directory / f"{name}.svg")
-    page = _make_page(study, report, record, name)
+    page = make_page(study, record, name)
     with write_atomically(directory / f"{name}.md") as file:
         file.write(page.encode())
-    return report
 
 
-def _make_page(
-    study: Study, report: Report, record: Mapping[str, Any], name: str
-) -> str:
+def make_page(study: Study, record: Mapping[str, Any], name: str) -> str:
     """Return the page: what it shows, picture, tables, and how they came about."""
+    report = study.tabulate(record["rows"])
     title, _, tables = render(report, "markdown").partition("\n\n")
     seconds, machine = record["seconds"], record["machine"]
     sizes = {key: value for key, value in record["sizes"].items() if key != "seeds"}
