@@ -63,6 +63,7 @@ ALLOWED = {
         "training",
         "config",
         "runs",
+        "visualization",
     },
     "studies": {
         "errors",

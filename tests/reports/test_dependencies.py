@@ -1,3 +1,5 @@
+import itertools
+
 import jax
 import jax.numpy as jnp
 
@@ -22,7 +24,7 @@ def test_a_scan_counts_once_for_each_iteration():
 
 
 def test_the_path_of_a_full_layer_is_one():
-    assert longest_path(lambda x: x + x.sum(axis=0, keepdims=True), _rows(5)) == 1
+    assert _path(lambda x: x + x.sum(axis=0, keepdims=True), 5) == 1
 
 
 def test_the_path_of_neighbours_grows_with_the_length():
@@ -31,12 +33,23 @@ def test_the_path_of_neighbours_grows_with_the_length():
             x + jnp.roll(x, 1, axis=0).at[0].set(0) + jnp.roll(x, -1, 0).at[-1].set(0)
         )
 
-    assert longest_path(neighbours, _rows(5)) == 4
-    assert longest_path(neighbours, _rows(8)) == 7
+    assert _path(neighbours, 5) == 4
+    assert _path(neighbours, 8) == 7
 
 
 def test_positions_that_never_meet_have_no_path():
-    assert longest_path(lambda x: 2 * x, _rows(3)) is None
+    assert _path(lambda x: 2 * x, 3) is None
+
+
+def test_the_path_through_growing_distances_grows_with_the_logarithm():
+    layers = [lambda x, d=2**i: x + jnp.roll(x, d, axis=0) for i in range(9)]
+    # 1 + 2 + 4 + ... reach 15 positions in four layers, 16 in five.
+    assert longest_path(layers, _rows(16)) == 4
+    assert longest_path(layers, _rows(17)) == 5
+
+
+def _path(layer, length):
+    return longest_path(itertools.repeat(layer), _rows(length))
 
 
 def _rows(length):

@@ -20,6 +20,7 @@ from transformer_jax.reports import (
     table2,
     table3,
 )
+from transformer_jax.reports.layer_types import LAYER_TYPES
 from transformer_jax.reports.paper_numbers import TABLE_3
 from transformer_jax.reports.run_cost import run_cost
 from transformer_jax.reports.run_summary import read_run
@@ -112,15 +113,62 @@ def test_a_run_that_never_counted_its_time_has_no_cost_by_time(tmp_path):
     assert cost == Cost(cost.accelerator, flops=cost.flops)
 
 
-def test_table_1_measures_self_attention(monkeypatch):
-    monkeypatch.setattr(table1, "LENGTHS", (8, 16))
-    monkeypatch.setattr(table1, "WIDTHS", (32,))
-    short, long = [row for row in table1.make_report().rows if "n" in row]
-    assert short["measured_path"] == long["measured_path"] == 1
-    assert short["measured_chain"] == long["measured_chain"] > 1
-    # 8 n d^2 + 4 n^2 d
-    assert long["computed_flops"] == 8 * 16 * 32**2 + 4 * 16**2 * 32
-    assert long["measured_flops"] >= long["computed_flops"]
+def test_table_1_measures_every_layer():
+    rows = [
+        row for name in LAYER_TYPES for row in table1.measure(name, (25, 36), (16, 32))
+    ]
+    for row in rows:
+        assert row["products"] <= row["flops"] < 2 * row["products"]
+    found = {(row["layer"], row["n"], row["d"]): row for row in rows}
+    # 8 n d^2 + 4 n^2 d, and 16 n d^2
+    products = 8 * 36 * 32**2 + 4 * 36**2 * 32
+    assert found["self-attention", 36, 32]["products"] == products
+    assert found["recurrent (LSTM)", 36, 32]["products"] == 16 * 36 * 32**2
+    paths = {
+        layer: (found[layer, 25, 16]["path"], found[layer, 36, 16]["path"])
+        for layer in LAYER_TYPES
+    }
+    assert paths == {
+        "self-attention": (1, 1),
+        "recurrent (LSTM)": (24, 35),
+        "convolutional, contiguous": (12, 18),  # Two positions a layer.
+        "convolutional, dilated": (3, 4),  # log_3
+        "self-attention, restricted": (3, 5),  # Eight positions a layer.
+    }
+    chains = {
+        layer: found[layer, 36, 16]["chain"] - found[layer, 25, 16]["chain"]
+        for layer in LAYER_TYPES
+    }
+    assert chains.pop("recurrent (LSTM)") % (36 - 25) == 0
+    assert not any(chains.values())
+
+
+@pytest.mark.parametrize(
+    ("other", "crossing"),
+    [
+        (lambda n: 50 * n, "50"),
+        (lambda n: n / 2, "nowhere from 10 on"),
+        (lambda n: n**3, "all up to 1000"),
+    ],
+)
+def test_table_1_finds_where_self_attention_stops_being_cheaper(other, crossing):
+    costs = {"self-attention": lambda n: n**2, "recurrent (LSTM)": other}
+    rows = [
+        {"layer": name, "n": n, "d": 7, "gradient_seconds": cost(n)}
+        for name, cost in costs.items()
+        for n in (10, 100, 1000)
+    ]
+    assert table1._crossing(rows, "recurrent (LSTM)", 7, "gradient_seconds") == crossing
+
+
+def test_table_1_fits_the_exponents_of_operations():
+    layer = LAYER_TYPES["self-attention"]
+    rows = [
+        {"n": n, "d": d, "flops": 5 * n**2 * d + layer.projections(n, d)}
+        for n in (10, 100)
+        for d in (4, 8)
+    ]
+    assert table1._exponents(layer, rows) == pytest.approx((2, 1))
 
 
 def test_the_cost_is_operations_over_rate():

@@ -12,7 +12,7 @@ from transformer_jax.studies import STUDIES
 from transformer_jax.studies.results import make_page
 
 RESULTS = ROOT / "docs/results"
-# These read runs that are there already; test_translation_runs.py has some for them.
+# Theirs run in test_translation_runs.py.
 _OF_RUNS = {"bottleneck", "quality"}
 
 

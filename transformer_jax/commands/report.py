@@ -41,7 +41,7 @@ def _report_cost(options: argparse.Namespace) -> Report:
 # name → help, and options → report; the card is written into a run instead.
 _REPORTS: dict[str, tuple[str, Callable[[argparse.Namespace], Report]]] = {
     "table1": (
-        "layer types: formulas, and self-attention as measured",
+        "layer types: formulas, and the layers here as measured",
         lambda options: table1.make_report(),
     ),
     "table2": (
@@ -94,7 +94,9 @@ def main() -> None:
         report = make_report(options)
         print(render(report, options.format))
         if plot:
-            table1.save_plot(report, plot)
+            with theme.theme():
+                figure = table1.draw(report.parts[-1].rows)
+            theme.save(figure, plot)
 
 
 def _parse() -> argparse.Namespace:

@@ -21,7 +21,8 @@ def spaced(count: int) -> str:
 
 def powers(number: float) -> str:
     """Write operations as a power of ten."""
-    return f"{number:.1e}".replace("e+", "e")
+    digits, _, exponent = f"{number:.1e}".partition("e")
+    return f"{digits}e{int(exponent)}"
 
 
 def percent(share: float) -> str:

@@ -11,6 +11,7 @@ from transformer_jax.studies import (
     order,
     quality,
     scaling,
+    table1,
 )
 from transformer_jax.studies.study import Study
 
@@ -23,4 +24,5 @@ STUDIES: dict[str, Study] = {
     "order": order.STUDY,
     "quality": quality.STUDY,
     "scaling": scaling.STUDY,
+    "table1": table1.STUDY,
 }
