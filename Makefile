@@ -40,7 +40,7 @@ test-slow: $(INSTALLED)  ## Run the tests that take longer.
 
 docs: $(INSTALLED)  ## Write the reports on the paper's tables and on speed into docs/ again.
 	mkdir -p docs
-	for name in table2 table3 cost accelerators fields; do \
+	for name in table2 table3 cost accelerators sizes fields; do \
 	  $(BIN)/python -m transformer_jax report $$name --format markdown > docs/$$name.md || exit 1; done
 	$(BIN)/python -m transformer_jax report table1 --format markdown --plot docs/table1.svg \
 	  > docs/table1.md

@@ -2,7 +2,14 @@ import pathlib
 
 import pytest
 
-from transformer_jax.reports import accelerator_rates, cost, field_list, table2, table3
+from transformer_jax.reports import (
+    accelerator_rates,
+    cost,
+    field_list,
+    sizes,
+    table2,
+    table3,
+)
 from transformer_jax.reports.render import render
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
@@ -15,6 +22,7 @@ DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
         ("table3", table3),
         ("cost", cost),
         ("accelerators", accelerator_rates),
+        ("sizes", sizes),
         ("fields", field_list),
     ],
 )
