@@ -226,10 +226,10 @@ def _crossings(rows: Sequence[Row]) -> list[Row]:
 
 
 def _crossing(rows: Sequence[Row], name: str, d: int, value: str) -> str | None:
-    """Return the n at which self-attention costs as much as another layer.
+    """Return the n above which self-attention costs more than another layer.
 
     Between two measured lengths logarithms are taken to be linear. Where it is cheaper
-    at all lengths, or at none, that is said; None where nothing was measured.
+    up to the last length, or at none, that is said; None where nothing was measured.
     """
     ratios: dict[int, float] = {}
     for layer in (_SELF_ATTENTION, name):
@@ -240,13 +240,13 @@ def _crossing(rows: Sequence[Row], name: str, d: int, value: str) -> str | None:
                 ratios[row["n"]] = row[value] / ratios.get(row["n"], 1.0)
     # Above 0 where self-attention is cheaper.
     points = [(math.log(n), math.log(ratio)) for n, ratio in sorted(ratios.items())]
-    if points[0][1] <= 0:
+    cheaper = [place for place, (_, ratio) in enumerate(points) if ratio > 0]
+    if not cheaper:
         return f"nowhere from {min(ratios)} on"
-    for (before, high), (after, low) in zip(points, points[1:], strict=False):
-        if low <= 0:
-            share = high / (high - low)
-            return f"{math.exp(before + share * (after - before)):.0f}"
-    return f"all up to {max(ratios)}"
+    if cheaper[-1] == len(points) - 1:
+        return f"all up to {max(ratios)}"
+    (before, high), (after, low) = points[cheaper[-1] : cheaper[-1] + 2]
+    return f"{math.exp(before + high / (high - low) * (after - before)):.0f}"
 
 
 def draw(rows: Sequence[Row]) -> "Figure":
@@ -256,8 +256,8 @@ def draw(rows: Sequence[Row]) -> "Figure":
     widths = sorted({row["d"] for row in rows})
     d = widths[len(widths) // 2]
     values = {
-        "flops": f"Operations, d = {d}",
-        "gradient_seconds": f"Seconds for gradients, d = {d}",
+        "flops": f"Operations (d = {d})",
+        "gradient_seconds": f"Seconds, gradients (d = {d})",
         "chain": "Longest chain of operations",
         "path": "Longest path, layers or steps",
     }
@@ -279,13 +279,13 @@ def _draw_value(axes: "Axes", rows: Sequence[Row], value: str) -> None:
     """Draw a value of all layers of one width on logarithmic axes."""
     for number, name in enumerate(LAYER_TYPES):
         of_layer = [row for row in rows if row["layer"] == name]
-        axes.loglog(
+        axes.plot(
             [row["n"] for row in of_layer],
             [row[value] for row in of_layer],
             label=name,
             **theme.series(number),
         )
-    lengths = sorted({row["n"] for row in rows})
-    axes.set_xticks(lengths, [str(n) for n in lengths])
-    axes.set_xticks([], minor=True)
+    theme.set_log_scale(axes, "x", base=2)
+    theme.set_log_scale(axes, "y")
+    axes.set_xticks(sorted({row["n"] for row in rows}))
     axes.set_xlabel("length n")
