@@ -50,6 +50,12 @@ def test_equal_quality_is_what_all_reach_and_found_between_validations():
     assert fast["test_sacrebleu"] == 20.5
 
 
+def test_the_picture_names_a_system_once_however_many_seeds_it_has():
+    rows = [_row(name, seed, 1.0, 9.0) for name in ("slow", "fast") for seed in (3, 5)]
+    labels = quality.STUDY.draw(rows).axes[0].get_legend_handles_labels()[1]
+    assert labels == ["slow", "fast"]
+
+
 def test_sentences_of_one_length_share_a_group():
     lengths = np.array([3, 9, 3, 3, 3, 5, 7, 3])
     groups = bottleneck._groups_of_like_length(lengths, 3)

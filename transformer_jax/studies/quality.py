@@ -175,7 +175,7 @@ def _draw_runs(axes: "Axes", rows: Sequence[Row], name: str, label: str) -> None
         axes.plot(
             [row[name] for row in run],
             _scores(run),
-            label=system.replace("_", " ") if seed == run[0]["seed"] else None,
+            label=system.replace("_", " ") if seed == rows[0]["seed"] else None,
             **theme.series(systems.index(system)),
         )
     axes.set_xlabel(label)
