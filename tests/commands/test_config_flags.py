@@ -141,6 +141,8 @@ def test_a_field_of_another_model_is_told_with_the_models_that_have_it(parse, tm
     file = _write(tmp_path, _BEGIN + "    return config\n")
     with pytest.raises(UserError, match="d_state.*recurrent and recurrent_attention"):
         parse(file, "--config.model.d_state=7")
+    with pytest.raises(UserError, match=r"restricted_transformer has it: --config"):
+        parse(file, "--config.model.window=7")
     with pytest.raises(UserError, match="num_heads.*transformer"):
         parse(file, "--config.model.name=recurrent", "--config.model.num_heads=3")
     with pytest.raises(UserError, match="Did you mean recurrent"):

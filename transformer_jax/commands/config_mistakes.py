@@ -132,7 +132,8 @@ def explain_field(path: str, model: str | None = None) -> str:
         return (
             f"the config has no field {path}: it is one of another model or task than "
             f"those that the config is made for. {' and '.join(having)} "
-            "have it: --config.model.name chooses one."
+            f"{'has' if len(having) == 1 else 'have'} it: --config.model.name chooses "
+            "the model."
         )
     renamed = [
         f"config.{new}"
