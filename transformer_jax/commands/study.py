@@ -47,7 +47,8 @@ def main() -> None:
     parser.add_argument(
         "--workdirs",
         metavar="DIR",
-        help="keep what is trained here, to go on with; if left out it is removed",
+        help="keep what is trained here, to go on with; if left out it is removed. "
+        "`bottleneck` and `quality` look here for runs that are trained already",
     )
     parser.add_argument(
         "--data",

@@ -75,10 +75,12 @@ class Bench:
         """
         root = self.workdirs / name
         if not root.exists():
+            # No path here: without --workdirs its folder is removed again.
             raise UserError(
-                f"This study compares runs that are trained beforehand, and {root} is "
-                f"not there. Train it with `python -m transformer_jax {command} "
-                f"--workdir {root}`, and give the study --workdirs {self.workdirs}."
+                f"This study compares runs that are trained beforehand, and there is "
+                f"none called {name} in --workdirs. Train it with `python -m "
+                f"transformer_jax {command} --workdir RUNS/{name}`, and give the study "
+                "--workdirs RUNS."
             )
         self.seconds[name] = read_run(root).seconds or 0.0
         return load_run(root)
