@@ -9,22 +9,10 @@ import jax.numpy as jnp
 
 from transformer_jax.models.dropout import Dropout, DropoutBits
 from transformer_jax.models.layers import Linear, flat_product
-from transformer_jax.models.recurrence import CELLS, RecurrentLayer, scan_sentences
+from transformer_jax.models.recurrence import CELLS, recurrent_layer, scan_sentences
 from transformer_jax.models.recurrent_attention_config import RecurrentAttentionConfig
 from transformer_jax.models.recurrent_cross_attention import RecurrentCrossAttention
 from transformer_jax.models.segments import first_index, take
-
-
-def recurrent_layer(config: RecurrentAttentionConfig, d_in: int) -> RecurrentLayer:
-    """Return a layer of the model's width that reads `d_in`."""
-    return RecurrentLayer(
-        config.cell,
-        d_in,
-        config.d_state,
-        config.dropout_rate,
-        config.dropout_kind,
-        config.dtype,
-    )
 
 
 class AttentiveLayer(nn.Module):

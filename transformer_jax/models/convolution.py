@@ -4,6 +4,7 @@ It is one product over the inputs of a window, laid side by side: that keeps sen
 that share a row apart, and takes no longer on CPUs than XLA's own convolution.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import flax.linen as nn
@@ -23,15 +24,31 @@ class Cache:
     """What decoding with convolutions remembers between two steps.
 
     Attributes:
-      sentence: what the decoder knows of the source; every leaf [batch, ...].
+      sentence: `memory`, what the encoder gave, and `segments` of the source.
       hypothesis: for each layer the last inputs of its convolution [batch,
         num_hypotheses, (kernel_width - 1) * dilation, in_channels].
       index: int32 scalar, the number of tokens already consumed.
     """
 
-    sentence: Any
+    sentence: dict[str, Any]
     hypothesis: tuple[jax.Array, ...]
     index: jax.Array
+
+    @classmethod
+    def start(
+        cls,
+        memory: Any,
+        source_segments: jax.Array,
+        num_hypotheses: int,
+        convolutions: Iterable["Convolution"],
+    ) -> "Cache":
+        """Return what is remembered before the first step, of a decoder's layers."""
+        shape = len(source_segments), num_hypotheses
+        return cls(
+            sentence={"memory": memory, "segments": source_segments},
+            hypothesis=tuple(each.empty_past(*shape) for each in convolutions),
+            index=jnp.zeros((), jnp.int32),
+        )
 
 
 def check_kernel_width(kernel_width: int) -> None:

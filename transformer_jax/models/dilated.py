@@ -244,14 +244,8 @@ class Dilated(nn.Module):
         num_hypotheses: int,
         max_length: int,
     ) -> Cache:
-        shape = source_segments.shape[0], num_hypotheses
-        return Cache(
-            sentence={"memory": memory, "segments": source_segments},
-            hypothesis=tuple(
-                layer.convolution.empty_past(*shape) for layer in self.decoder.layer
-            ),
-            index=jnp.zeros((), jnp.int32),
-        )
+        convolutions = (layer.convolution for layer in self.decoder.layer)
+        return Cache.start(memory, source_segments, num_hypotheses, convolutions)
 
     def decode_step(self, tokens: jax.Array, cache: Cache) -> tuple[jax.Array, Cache]:
         words = self.vocabulary.target.lookup(tokens)

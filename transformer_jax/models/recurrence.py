@@ -230,3 +230,15 @@ class RecurrentLayer(nn.Module):
             return cell.advance(mapped, state, hidden, kernel)
 
         return advance
+
+
+def recurrent_layer(config: Any, d_in: int) -> RecurrentLayer:
+    """Return a layer that reads `d_in`, with what a model's config says of the rest."""
+    return RecurrentLayer(
+        config.cell,
+        d_in,
+        config.d_state,
+        config.dropout_rate,
+        config.dropout_kind,
+        config.dtype,
+    )

@@ -18,7 +18,7 @@ from transformer_jax.models.recurrence import (
     CELLS,
     CellName,
     RecurrentDropout,
-    RecurrentLayer,
+    recurrent_layer,
 )
 from transformer_jax.models.segments import first_index, last_index, take
 from transformer_jax.models.vocabulary import (
@@ -88,8 +88,8 @@ class Recurrent(nn.Module):
         self.vocabulary = Vocabulary(config, config.d_model)
         nn.share_scope(self, self.vocabulary)
         widths = (config.d_model, *(config.d_state,) * (config.num_layers - 1))
-        self.encoder_layer = [self._layer(width) for width in widths]
-        self.decoder_layer = [self._layer(width) for width in widths]
+        self.encoder_layer = [recurrent_layer(config, width) for width in widths]
+        self.decoder_layer = [recurrent_layer(config, width) for width in widths]
         self.output_dropout = Dropout(
             config.dropout_rate, config.dropout_kind == "variational"
         )
@@ -99,18 +99,6 @@ class Recurrent(nn.Module):
             ("d_state",),
             ("d_model",),
             True,
-            config.dtype,
-        )
-
-    @nn.nowrap
-    def _layer(self, d_in: int) -> RecurrentLayer:
-        config = self.config
-        return RecurrentLayer(
-            config.cell,
-            d_in,
-            config.d_state,
-            config.dropout_rate,
-            config.dropout_kind,
             config.dtype,
         )
 

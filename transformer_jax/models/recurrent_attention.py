@@ -11,9 +11,9 @@ import flax.struct
 import jax
 import jax.numpy as jnp
 
-from transformer_jax.models.attentive_decoder import AttentiveDecoder, recurrent_layer
+from transformer_jax.models.attentive_decoder import AttentiveDecoder
 from transformer_jax.models.dropout import Dropout, DropoutBits
-from transformer_jax.models.recurrence import CELLS
+from transformer_jax.models.recurrence import CELLS, recurrent_layer
 from transformer_jax.models.recurrent_attention_config import RecurrentAttentionConfig
 from transformer_jax.models.vocabulary import Vocabulary
 
