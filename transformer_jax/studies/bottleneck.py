@@ -16,6 +16,7 @@ from transformer_jax.language_codes import normalise_language
 from transformer_jax.reports.render import Column, Report, Row, decimals, one_table
 from transformer_jax.runs.run_evaluation import evaluate_run
 from transformer_jax.studies.bench import Bench
+from transformer_jax.studies.rows import distinct, values
 from transformer_jax.studies.study import Study
 from transformer_jax.studies.translation_runs import (
     MULTI30K_CONFIGS,
@@ -75,7 +76,7 @@ def _groups_of_like_length(lengths: np.ndarray, num_groups: int) -> list[np.ndar
 
 
 def _tabulate(rows: Sequence[Row]) -> Report:
-    systems = list(dict.fromkeys(row["system"] for row in rows))
+    systems = distinct(rows, "system")
     table = []
     for (least, most), group in _by_length(rows):
         table.append(
@@ -83,9 +84,7 @@ def _tabulate(rows: Sequence[Row]) -> Report:
                 "words": f"{least} to {most}",
                 "num_sentences": group[0]["num_sentences"],
                 **{
-                    system: statistics.mean(
-                        row["sacrebleu"] for row in group if row["system"] == system
-                    )
+                    system: statistics.mean(values(group, "sacrebleu", system=system))
                     for system in systems
                 },
             }
@@ -95,7 +94,7 @@ def _tabulate(rows: Sequence[Row]) -> Report:
         Column("num_sentences", "sentences"),
         *(Column(name, name.replace("_", " "), decimals(1)) for name in systems),
     ]
-    seeds = len({row["seed"] for row in rows})
+    seeds = len(distinct(rows, "seed"))
     return one_table(
         "The bottleneck: BLEU against the sentence's length",
         columns,
@@ -120,25 +119,20 @@ def _draw(rows: Sequence[Row]) -> "Figure":
 
     figure = Figure((6.4, 4), layout="constrained")
     axes = figure.subplots()
-    for number, system in enumerate(dict.fromkeys(row["system"] for row in rows)):
-        points = [
-            (
-                group[0]["mean_words"],
-                [row["sacrebleu"] for row in group if row["system"] == system],
-            )
-            for _, group in _by_length(rows)
-        ]
-        words = [place for place, _ in points]
+    groups = [group for _, group in _by_length(rows)]
+    words = [group[0]["mean_words"] for group in groups]
+    for number, system in enumerate(distinct(rows, "system")):
+        scores = [values(group, "sacrebleu", system=system) for group in groups]
         axes.plot(
             words,
-            [statistics.mean(scores) for _, scores in points],
+            [statistics.mean(seeds) for seeds in scores],
             label=system.replace("_", " "),
             **theme.series(number),
         )
         axes.fill_between(
             words,
-            [min(scores) for _, scores in points],
-            [max(scores) for _, scores in points],
+            [min(seeds) for seeds in scores],
+            [max(seeds) for seeds in scores],
             color=theme.series(number)["color"],
             alpha=0.15,
             linewidth=0,

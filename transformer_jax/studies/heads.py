@@ -12,6 +12,7 @@ from transformer_jax.config import default
 from transformer_jax.reports.render import Column, Part, Report, Row, decimals
 from transformer_jax.reports.run_summary import read_run
 from transformer_jax.studies.bench import Bench
+from transformer_jax.studies.rows import distinct, values
 from transformer_jax.studies.study import Study
 from transformer_jax.visualization import theme
 
@@ -122,19 +123,16 @@ def _tabulate(rows: Sequence[Row]) -> Report:
         Column("seconds", "seconds", decimals(0)),
     )
     parts = []
-    for corpus in dict.fromkeys(row["corpus"] for row in rows):
+    for corpus in distinct(rows, "corpus"):
         table = []
-        for num_heads in dict.fromkeys(row["num_heads"] for row in rows):
-            some = [
-                row
-                for row in rows
-                if (row["corpus"], row["num_heads"]) == (corpus, num_heads)
-            ]
-            entry = {"num_heads": num_heads, "depth": some[0]["depth"]}
+        for num_heads in distinct(rows, "num_heads"):
+            chosen = {"corpus": corpus, "num_heads": num_heads}
+            (depth,) = distinct(rows, "depth", **chosen)
+            entry = {"num_heads": num_heads, "depth": depth}
             for name in ("perplexity", "sacrebleu", "seconds"):
-                values = [row[name] for row in some]
-                entry[name] = statistics.fmean(values)
-                entry[f"{name}_spread"] = max(values) - min(values)
+                found = values(rows, name, **chosen)
+                entry[name] = statistics.fmean(found)
+                entry[f"{name}_spread"] = max(found) - min(found)
             table.append(entry)
         parts.append(Part(corpus, columns, table))
     notes = [
@@ -150,21 +148,20 @@ def _tabulate(rows: Sequence[Row]) -> Report:
 def _draw(rows: Sequence[Row]) -> "Figure":
     from matplotlib.figure import Figure
 
-    corpora = list(dict.fromkeys(row["corpus"] for row in rows))
+    corpora = distinct(rows, "corpus")
     figure = Figure((4.6 * len(corpora), 3.8), layout="constrained")
     for axes, corpus in zip(
         figure.subplots(1, len(corpora), squeeze=False)[0], corpora, strict=True
     ):
-        some = [row for row in rows if row["corpus"] == corpus]
-        heads = list(dict.fromkeys(row["num_heads"] for row in some))
+        heads = distinct(rows, "num_heads", corpus=corpus)
         means = [
-            statistics.fmean(row["perplexity"] for row in some if row["num_heads"] == h)
+            statistics.fmean(values(rows, "perplexity", corpus=corpus, num_heads=h))
             for h in heads
         ]
         axes.plot(heads, means, **theme.series(0))
         axes.plot(
-            [row["num_heads"] for row in some],
-            [row["perplexity"] for row in some],
+            values(rows, "num_heads", corpus=corpus),
+            values(rows, "perplexity", corpus=corpus),
             ".",
             color=theme.GREY,
         )

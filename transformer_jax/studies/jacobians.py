@@ -15,6 +15,7 @@ from transformer_jax.models.parameters import init_params
 from transformer_jax.reports.render import Column, Part, Report, Row
 from transformer_jax.studies import long_dependencies
 from transformer_jax.studies.bench import Bench
+from transformer_jax.studies.rows import distinct, values
 from transformer_jax.studies.study import Study
 from transformer_jax.visualization import theme
 
@@ -112,14 +113,14 @@ def _measure(sizes: Sizes, bench: Bench) -> list[Row]:
 
 def _mean_norms(rows: Sequence[Row], state: str) -> dict[str, dict[int, float]]:
     """Return by system and distance the mean over the seeds."""
-    found: dict[str, dict[int, list[float]]] = {}
-    for row in rows:
-        if row["state"] == state:
-            by_distance = found.setdefault(row["system"], {})
-            by_distance.setdefault(row["distance"], []).append(row["norm"])
     return {
-        system: {distance: statistics.fmean(norms) for distance, norms in by.items()}
-        for system, by in found.items()
+        system: {
+            distance: statistics.fmean(
+                values(rows, "norm", state=state, system=system, distance=distance)
+            )
+            for distance in distinct(rows, "distance")
+        }
+        for system in distinct(rows, "system")
     }
 
 
@@ -134,11 +135,10 @@ def _tabulate(rows: Sequence[Row]) -> Report:
                 for system in norms
             ),
         ]
-        distances = next(iter(norms.values()))
         table = [
             {"distance": distance}
             | {system: by_distance[distance] for system, by_distance in norms.items()}
-            for distance in distances
+            for distance in distinct(rows, "distance")
         ]
         parts.append(Part(title, columns, table))
     return Report(

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -30,6 +30,7 @@ from transformer_jax.reports.render import (
 from transformer_jax.runs.trained_run import TrainedRun
 from transformer_jax.studies.bench import Bench
 from transformer_jax.studies.next_tokens import score_tokens
+from transformer_jax.studies.rows import distinct, values
 from transformer_jax.studies.study import Study
 from transformer_jax.visualization import theme
 
@@ -240,24 +241,24 @@ def _read(sizes: Sizes, run: TrainedRun, common: Row) -> list[Row]:
 
 def tabulate(rows: Sequence[Row]) -> Report:
     """Put the worst seed of each network first, then the mean of seeds by length."""
-    networks = list(dict.fromkeys(row["network"] for row in rows if "network" in row))
+    networks = distinct(rows, "network")
     shuffled = [
         {"network": name}
         | {
-            kind: _over(rows, max, "difference", network=name, positions=kind)
+            kind: max(values(rows, "difference", network=name, positions=kind))
             for kind in KINDS
         }
         for name in networks
     ]
-    lengths = sorted({row["most_words"] for row in rows if "most_words" in row})
+    lengths = sorted(distinct(rows, "most_words"))
     by_length = []
     for words in lengths:
         line: dict[str, Any] = {"words": _bin(words)}
         for kind in KINDS:
             chosen = {"most_words": words, "positions": kind}
             for name in ("accuracy", "nll"):
-                line[f"{name}_{kind}"] = _over(rows, statistics.fmean, name, **chosen)
-            line["num_tokens"] = _over(rows, max, "num_tokens", **chosen)
+                line[f"{name}_{kind}"] = statistics.fmean(values(rows, name, **chosen))
+            line["num_tokens"] = max(values(rows, "num_tokens", **chosen))
         by_length.append(line)
     return Report(
         "Order: what positions are for",
@@ -299,19 +300,6 @@ def tabulate(rows: Sequence[Row]) -> Report:
     )
 
 
-def _over(
-    rows: Sequence[Row], reduce: Callable[[list[Any]], Any], name: str, **chosen: Any
-) -> Any:
-    """Reduce a value over the rows that have these others."""
-    return reduce(
-        [
-            row[name]
-            for row in rows
-            if all(row.get(key) == value for key, value in chosen.items())
-        ]
-    )
-
-
 def _bin(most_words: int) -> str:
     return f"{most_words - _WORDS_A_BIN + 1} to {most_words}"
 
@@ -340,7 +328,7 @@ def _draw_by_length(axes: "Axes", rows: Sequence[Row], name: str, unit: float) -
     lengths = sorted({row["most_words"] for row in found})
     for number, kind in enumerate(KINDS):
         means = [
-            _over(found, statistics.fmean, name, most_words=words, positions=kind)
+            statistics.fmean(values(found, name, most_words=words, positions=kind))
             for words in lengths
         ]
         style = theme.series(number)

@@ -21,6 +21,7 @@ from transformer_jax.reports.run_summary import read_run
 from transformer_jax.runs.run_evaluation import evaluate_run
 from transformer_jax.runs.trained_run import TrainedRun
 from transformer_jax.studies.bench import Bench
+from transformer_jax.studies.rows import distinct
 from transformer_jax.studies.study import Study
 from transformer_jax.studies.translation_runs import (
     MULTI30K_CONFIGS,
@@ -126,7 +127,7 @@ def _tabulate(rows: Sequence[Row]) -> Report:
         + ("One seed." if num_seeds == 1 else f"The mean over {num_seeds} seeds."),
         f"`to {level}` is until the score on validation gets there; between two "
         "validations a line is drawn. Operations are counted as `report cost` does.",
-        "Trained on " + "; ".join(dict.fromkeys(row["device"] for row in rows)) + ".",
+        "Trained on " + "; ".join(distinct(rows, "device")) + ".",
     ]
     title = "Speed at equal quality: BLEU against time and operations"
     return one_table(title, columns, table, notes)
@@ -170,7 +171,7 @@ def _draw(rows: Sequence[Row]) -> "Figure":
 
 
 def _draw_runs(axes: "Axes", rows: Sequence[Row], name: str, label: str) -> None:
-    systems = list(dict.fromkeys(row["system"] for row in rows))
+    systems = distinct(rows, "system")
     for (system, seed), run in _by_run(rows).items():
         axes.plot(
             [row[name] for row in run],

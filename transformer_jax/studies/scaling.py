@@ -26,6 +26,7 @@ from transformer_jax.reports.render import (
     powers,
 )
 from transformer_jax.studies.bench import Bench
+from transformer_jax.studies.rows import distinct, values
 from transformer_jax.studies.study import Study
 from transformer_jax.training.metrics_file import read_rows
 from transformer_jax.visualization import theme
@@ -183,16 +184,6 @@ def _config(sizes: Sizes, d_k: int, scaling: AttentionScaling, seed: int) -> Any
     return config
 
 
-def _values(rows: Sequence[Row], name: str, **chosen: Any) -> list[Any]:
-    """Return a value of the rows that have it and these others."""
-    return [
-        row[name]
-        for row in rows
-        if row.get(name) is not None
-        and all(row.get(key) == value for key, value in chosen.items())
-    ]
-
-
 def _depths(rows: Sequence[Row], name: str) -> list[int]:
     return sorted({row["d_k"] for row in rows if row.get(name) is not None})
 
@@ -203,7 +194,7 @@ def tabulate(rows: Sequence[Row]) -> Report:
     def line(d_k: int, names: Sequence[str]) -> dict[str, Any]:
         return {"d_k": d_k} | {
             f"{name}_{scaling}": statistics.fmean(
-                _values(rows, name, d_k=d_k, scaling=scaling)
+                values(rows, name, d_k=d_k, scaling=scaling)
             )
             for name in names
             for scaling in SCALINGS
@@ -224,7 +215,7 @@ def tabulate(rows: Sequence[Row]) -> Report:
     for d_k in _depths(rows, "validation_loss"):
         trained.append(line(d_k, ["validation_loss"]))
         for scaling in SCALINGS:
-            losses = _values(rows, "validation_loss", d_k=d_k, scaling=scaling)
+            losses = values(rows, "validation_loss", d_k=d_k, scaling=scaling)
             spread = f"{min(losses):.2f} to {max(losses):.2f}"
             trained[-1][f"spread_{scaling}"] = spread
     depth = Column("d_k", "d_k")
@@ -302,7 +293,7 @@ def _draw_by_depth(axes: "Axes", rows: Sequence[Row], name: str) -> None:
     depths = _depths(rows, name)
     for number, scaling in enumerate(SCALINGS):
         means = [
-            statistics.fmean(_values(rows, name, d_k=d_k, scaling=scaling))
+            statistics.fmean(values(rows, name, d_k=d_k, scaling=scaling))
             for d_k in depths
         ]
         axes.plot(depths, means, label=_LABELS[scaling], **theme.series(number))
@@ -317,9 +308,9 @@ def _draw_trainings(axes: "Axes", rows: Sequence[Row]) -> None:
     for d_k in _depths(rows, "train_loss"):
         for scaling in SCALINGS:
             chosen = {"d_k": d_k, "scaling": scaling}
-            steps = sorted(set(_values(rows, "step", **chosen)))
+            steps = sorted(distinct(rows, "step", **chosen))
             means = [
-                statistics.fmean(_values(rows, "train_loss", step=step, **chosen))
+                statistics.fmean(values(rows, "train_loss", step=step, **chosen))
                 for step in steps
             ]
             style = theme.series(number) | {"markersize": 3}
