@@ -1,11 +1,8 @@
-"""The study of heads, in its small form and on rows made by hand."""
-
-import pytest
+"""The study of heads: equal cost, and rows made by hand."""
 
 from transformer_jax.models.parameters import count_params, param_shapes
 from transformer_jax.runs import components
 from transformer_jax.studies import heads
-from transformer_jax.studies.bench import Bench
 
 
 def test_every_number_of_heads_costs_the_same():
@@ -37,11 +34,3 @@ def test_seeds_are_averaged_corpus_by_corpus():
     (row,) = parts[1].rows
     assert (row["perplexity"], row["perplexity_spread"]) == (2.5, 1.0)
     assert (row["sacrebleu"], row["sacrebleu_spread"]) == (29.5, 1.0)
-
-
-@pytest.mark.slow
-def test_its_small_form_trains_each(tmp_path):
-    sizes = heads.STUDY.sizes["small"]
-    rows = heads.STUDY.measure(sizes, Bench(tmp_path))
-    assert [row["num_heads"] for row in rows] == [1, 2]
-    assert heads.STUDY.draw(rows).axes

@@ -3,12 +3,10 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from tests.models import small
 from transformer_jax.models.recurrent import Recurrent, RecurrentConfig
 from transformer_jax.studies import jacobians
-from transformer_jax.studies.bench import Bench
 
 V = small.VOCAB_SIZE
 
@@ -17,11 +15,13 @@ def test_the_norm_is_that_of_finite_differences_on_the_sentence_alone():
     model, params = small.build(tied_embeddings="none")
     rng = np.random.default_rng(0)
     tokens = rng.integers(4, V - 1, (2, 8)).astype(np.int32)
-    norm = jacobians.jacobian_norm(model, params, jnp.int32(3), tokens, V - 1)
+    norm = jax.jit(jacobians.jacobian_norm, static_argnums=(0, 4))(
+        model, params, jnp.int32(3), tokens, V - 1
+    )
 
+    @jax.jit
     def logits(row):
-        table = params["source_embedding"]["embedding"].copy()
-        table[V - 1] = row
+        table = jnp.asarray(params["source_embedding"]["embedding"]).at[V - 1].set(row)
         source = tokens[:1, :4].copy()
         source[0, 0] = V - 1
         batch = {
@@ -31,13 +31,14 @@ def test_the_norm_is_that_of_finite_differences_on_the_sentence_alone():
             "target_segments": np.ones((1, 4), int),
         }
         changed = params | {"source_embedding": {"embedding": table}}
-        return np.asarray(small.run(model, changed, batch), np.float64)[0, 3, : V - 1]
+        return small.run(model, changed, batch)[0, 3, : V - 1]
 
     row, step = params["source_embedding"]["embedding"][V - 1], 1e-2
     columns = []
     for axis in range(len(row)):
         move = step * np.eye(len(row), dtype=np.float32)[axis]
-        columns.append((logits(row + move) - logits(row - move)) / (2 * step))
+        ends = (np.float64(logits(row + sign * move)) for sign in (1, -1))
+        columns.append(np.subtract(*ends) / (2 * step))
     # Differences of float32 numbers over 2e-2.
     np.testing.assert_allclose(norm, np.linalg.norm(columns), rtol=1e-2)
 
@@ -51,13 +52,3 @@ def test_what_an_lstm_forgets_falls_with_distance():
     )
     near, middle, far = (float(norm(distance)) for distance in (1, 10, 40))
     assert near > 2 * middle > 4 * far > 0
-
-
-@pytest.mark.slow
-def test_its_small_form_measures_new_and_trained_models(tmp_path):
-    sizes = jacobians.STUDY.sizes["small"]
-    rows = jacobians.STUDY.measure(sizes, Bench(tmp_path))
-    assert {row["state"] for row in rows} == {"new", "trained"}
-    assert all(row["norm"] > 0 for row in rows)
-    assert len(jacobians.STUDY.tabulate(rows).parts) == 2
-    assert jacobians.STUDY.draw(rows).axes

@@ -1,5 +1,7 @@
 """A study leaves three files, and goes on with the runs that it left."""
 
+import contextlib
+import io
 import json
 import sys
 
@@ -8,58 +10,66 @@ import pytest
 from tests.studies.toy import TOY
 from transformer_jax.commands import study as command
 from transformer_jax.studies import STUDIES
+from transformer_jax.studies.results import write_results
 
 
-@pytest.fixture
-def run(monkeypatch, capsys):
-    monkeypatch.setitem(STUDIES, "toy", TOY)
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["study", "toy", *map(str, arguments)])
+def _run(folder):
+    """Run the study with its runs below the folder; return what is printed."""
+    arguments = ["toy", "--size=small", f"--output={folder}"]
+    arguments += [f"--workdirs={folder}/runs"]
+    printed = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
+        patch.setitem(STUDIES, "toy", TOY)
+        patch.setattr(sys, "argv", ["study", *arguments])
         command.main()
-        return capsys.readouterr()
-
-    return run
+    return printed.getvalue()
 
 
-def test_table_picture_and_numbers_are_written_and_the_table_printed(run, tmp_path):
-    output = run("--size=small", "--output", tmp_path).out
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """Return the folder of a study that was run, and what it printed."""
+    folder = tmp_path_factory.mktemp("study")
+    return folder, _run(folder)
+
+
+def test_table_picture_and_numbers_are_written_and_the_table_printed(measured):
+    folder, output = measured
     assert output.startswith("Halves\n\nseed  half of it\n")
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "toy.json",
-        "toy.md",
-        "toy.svg",
-    }
-    record = json.loads((tmp_path / "toy.json").read_text())
-    assert record["command"] == "python -m transformer_jax study toy --size small"
+    files = {path.name for path in folder.iterdir()} - {"runs"}
+    assert files == {"toy.json", "toy.md", "toy.svg"}
+    record = json.loads((folder / "toy.json").read_text())
+    words = "python -m transformer_jax study toy --size small --workdirs DIR"
+    assert record["command"] == words
     assert record["sizes"] == {"num_steps": 1, "seeds": [3, 5]}
     assert set(record["seconds"]) == {"seed_3", "count 3", "seed_5", "count 5"}
     assert record["rows"][1] == {"seed": 5, "steps": 1, "half": 2.5}
     assert record["versions"]["jax"] and record["machine"]["processor"]
-    page = (tmp_path / "toy.md").read_text()
+    page = (folder / "toy.md").read_text()
     for text in (
         "# Halves\n\nSeeds are halved.\n\n![half of each seed](toy.svg)\n\n| seed |",
         "- A note.",
-        "- command: `python -m transformer_jax study toy --size small`",
+        f"- command: `{words}`",
         "- seeds: 3, 5\n",
         "[toy.json](toy.json)",
     ):
         assert text in page
 
 
-def test_the_same_study_draws_the_same_bytes(run, tmp_path):
-    for name in "ab":
-        run("--size=small", "--output", tmp_path / name)
-    first, second = ((tmp_path / name / "toy.svg").read_bytes() for name in "ab")
-    assert first == second
+def test_the_same_rows_are_written_as_the_same_bytes(measured, tmp_path):
+    record = json.loads((measured[0] / "toy.json").read_text())
+    write_results(TOY, record, tmp_path, "toy")
+    for name in ("toy.json", "toy.md", "toy.svg"):
+        assert (tmp_path / name).read_bytes() == (measured[0] / name).read_bytes()
 
 
-def test_runs_that_are_kept_are_not_trained_again(run, tmp_path):
-    command = ("--size=small", "--output", tmp_path, "--workdirs", tmp_path / "runs")
-    found = []
-    for _ in range(2):
-        run(*command)
-        metrics = (tmp_path / "runs/seed_3/metrics.jsonl").read_text()
-        seconds = json.loads((tmp_path / "toy.json").read_text())["seconds"]["seed_3"]
-        found.append((metrics, seconds))
-    assert found[0] == found[1]
+def test_runs_that_are_kept_are_not_trained_again(measured):
+    folder, _ = measured
+    files = folder / "runs/seed_3/metrics.jsonl", folder / "toy.json"
+
+    def found():
+        metrics, record = (file.read_text() for file in files)
+        return metrics, json.loads(record)["seconds"]["seed_3"]
+
+    before = found()
+    _run(folder)
+    assert found() == before
