@@ -9,8 +9,10 @@ import pytest
 
 from benchmarks.workloads import CompileLog
 from tests.decoding.test_translator import MODEL, SETTINGS, TOKENIZER, params
+from tests.models.small import random_params
 from transformer_jax.decoding import search
 from transformer_jax.decoding.translator import Translator
+from transformer_jax.models.recurrent import Recurrent, RecurrentConfig
 from transformer_jax.sharding.mesh import batch_sharding, make_mesh, replicated
 
 __all__ = ["params"]  # a fixture
@@ -19,11 +21,11 @@ LINES = ["abcdefg"[: 1 + i % 7] + " " + "gfedcba"[: i % 5] for i in range(90)]
 MANY = dataclasses.replace(SETTINGS, tokens_per_batch=16 * 40, block_size=16)
 
 
-def make(params, settings, num_devices):
+def make(params, settings, num_devices, model=MODEL):
     mesh = make_mesh(jax.devices()[:num_devices])
     params = jax.device_put(params, replicated(mesh))
     placement = batch_sharding(mesh)
-    return Translator(MODEL, params, TOKENIZER, TOKENIZER, settings, placement)
+    return Translator(model, params, TOKENIZER, TOKENIZER, settings, placement)
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
@@ -39,6 +41,19 @@ def test_eight_devices_translate_as_one_does(params, beam_size):
             rtol=1e-5,
             atol=1e-5,
         )
+
+
+@pytest.mark.slow
+def test_eight_devices_translate_as_one_does_without_a_memory():
+    """All that a recurrent model knows of a sentence is in its hypotheses."""
+    size = TOKENIZER.vocab_size
+    config = RecurrentConfig(size, size, num_layers=1, d_model=12, d_state=10)
+    model = Recurrent(config)
+    one, eight = (
+        make(random_params(model), MANY, count, model).translate(LINES)
+        for count in (1, 8)
+    )
+    assert [line.text for line in eight] == [line.text for line in one]
 
 
 def test_devices_share_the_rows_evenly(params):

@@ -1,7 +1,7 @@
 """Measure a claim of the paper: write its table, picture and raw numbers.
 
 python -m transformer_jax study order
-python -m transformer_jax study order --size small --output OUT
+python -m transformer_jax study order --size small
 
 NAME.md, NAME.svg and NAME.json of the full form are in docs/results.
 """
@@ -22,6 +22,9 @@ from transformer_jax.studies.bench import Bench
 from transformer_jax.studies.results import make_record, write_results
 from transformer_jax.studies.study import Size
 
+# What is kept with the project, and what a quick try leaves.
+_OUTPUT: dict[Size, str] = {"full": "docs/results", "small": "runs/studies"}
+
 
 def main() -> None:
     """Parse the arguments, measure, write and print the table."""
@@ -40,9 +43,8 @@ def main() -> None:
     )
     parser.add_argument(
         "--output",
-        default="docs/results",
         metavar="DIR",
-        help="where to write; docs/results if left out",
+        help="where to write; if left out docs/results, and runs/studies if small",
     )
     parser.add_argument(
         "--workdirs",
@@ -64,7 +66,7 @@ def main() -> None:
     words += [f"--{name} DIR" for name, folder in given if folder]
     with command("study"):
         use_compilation_cache()
-        output = as_path(options.output)
+        output = as_path(options.output or _OUTPUT[options.size])
         with _workdirs(options.workdirs) as workdirs:
             bench = Bench(workdirs, as_path(options.data) if options.data else None)
             rows = study.measure(sizes, bench)

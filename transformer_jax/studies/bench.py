@@ -58,7 +58,7 @@ class Bench:
                 config, directory.root, [JsonLinesWriter(directory.metrics_path)]
             )
             if reason == "terminated":
-                raise KeyboardInterrupt("Give the same --workdirs again to go on.")
+                raise KeyboardInterrupt("With --workdirs DIR a study can go on.")
             run = load_run(directory.root)
         self.seconds[name] = read_run(directory.root).seconds or 0.0
         return run

@@ -149,7 +149,9 @@ def _tabulate(rows: Sequence[Row]) -> Report:
             "Norm of the derivative of the last output's logits by the vector of the "
             "first source word, in random pieces: the mean over sentences and seeds. "
             "The convolutional system's are as its training sees them, with its "
-            "encoder's gradients scaled down (Gehring et al. 2017, Section 3.4)."
+            "encoder's gradients scaled down (Gehring et al. 2017, Section 3.4); the "
+            "recurrent one reads the source from its end (`reverse_source`), so that "
+            "its first word is the last one read."
         ],
     )
 
