@@ -208,7 +208,8 @@ def test_every_place_has_dropout_of_its_own():
 
     with nn.intercept_methods(record):
         params = small.random_params(model)
-        small.run(model, params, small.batch())
+        bits = dropout_bits(jax.random.key(0), 2)
+        small.run(model, params, small.batch(), dropout=bits)
     # 2 embeddings, 4 in the encoder's layer, 6 in each of the decoder's two.
     assert len(paths) == 2 + 4 + 2 * 6
 

@@ -12,7 +12,7 @@ from transformer_jax.runs import experiment
     [
         ({"model.name": "transfomer"}, "Did you mean transformer"),
         ({"model.num_heads": 5}, "d_k"),
-        ({"data.source": "web"}, "expected one of files"),
+        ({"data.source": "web"}, "expected one of distances, files"),
         ({"data.vocab_size": 30_000}, "30000"),
         ({"data.train_source": "train.fr"}, "no file"),
         ({"data.train_source": ""}, "train_source is empty"),
