@@ -13,6 +13,7 @@ from transformer_jax.models.convolution import Cache
 from transformer_jax.models.convolutional_config import ConvolutionalConfig
 from transformer_jax.models.convolutional_stack import Memory, Stack, scale_gradient
 from transformer_jax.models.dropout import Dropout, DropoutBits
+from transformer_jax.models.encoder_decoder import encode_and_decode
 from transformer_jax.models.masks import Visibility, padding_mask
 from transformer_jax.models.positions import LearnedPositions
 from transformer_jax.models.vocabulary import Vocabulary
@@ -43,31 +44,7 @@ class Convolutional(nn.Module):
         self.decoder = Stack(config, is_decoder=True)
         self.output_dropout = Dropout(config.dropout_rate)
 
-    def __call__(
-        self,
-        source_tokens: jax.Array,
-        decoder_input_tokens: jax.Array,
-        *,
-        source_segments: jax.Array,
-        target_segments: jax.Array,
-        source_positions: jax.Array | None = None,
-        target_positions: jax.Array | None = None,
-        dropout: DropoutBits | None = None,
-    ) -> jax.Array:
-        memory = self.encode(
-            source_tokens,
-            source_segments=source_segments,
-            source_positions=source_positions,
-            dropout=dropout,
-        )
-        return self.decode(
-            decoder_input_tokens,
-            memory,
-            source_segments=source_segments,
-            target_segments=target_segments,
-            target_positions=target_positions,
-            dropout=dropout,
-        )
+    __call__ = encode_and_decode
 
     def encode(
         self,

@@ -14,6 +14,7 @@ from transformer_jax.errors import UserError
 from transformer_jax.fields import check_declared, fixed
 from transformer_jax.models.convolution import Cache, Convolution, check_kernel_width
 from transformer_jax.models.dropout import Dropout, DropoutBits
+from transformer_jax.models.encoder_decoder import encode_and_decode
 from transformer_jax.models.norms import LayerNorm
 from transformer_jax.models.segments import first_index, take
 from transformer_jax.models.vocabulary import (
@@ -180,27 +181,7 @@ class Dilated(nn.Module):
         self.encoder = Stack(config, config.num_encoder_layers, is_causal=False)
         self.decoder = Stack(config, config.num_decoder_layers, is_causal=True)
 
-    def __call__(
-        self,
-        source_tokens: jax.Array,
-        decoder_input_tokens: jax.Array,
-        *,
-        source_segments: jax.Array,
-        target_segments: jax.Array,
-        source_positions: jax.Array | None = None,
-        target_positions: jax.Array | None = None,
-        dropout: DropoutBits | None = None,
-    ) -> jax.Array:
-        memory = self.encode(
-            source_tokens, source_segments=source_segments, dropout=dropout
-        )
-        return self.decode(
-            decoder_input_tokens,
-            memory,
-            source_segments=source_segments,
-            target_segments=target_segments,
-            dropout=dropout,
-        )
+    __call__ = encode_and_decode
 
     def encode(
         self,

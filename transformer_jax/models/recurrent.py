@@ -13,6 +13,7 @@ import jax.numpy as jnp
 
 from transformer_jax.fields import check_declared, fixed
 from transformer_jax.models.dropout import Dropout, DropoutBits
+from transformer_jax.models.encoder_decoder import encode_and_decode
 from transformer_jax.models.layers import Linear
 from transformer_jax.models.recurrence import (
     CELLS,
@@ -102,28 +103,7 @@ class Recurrent(nn.Module):
             config.dtype,
         )
 
-    def __call__(
-        self,
-        source_tokens: jax.Array,
-        decoder_input_tokens: jax.Array,
-        *,
-        source_segments: jax.Array,
-        target_segments: jax.Array,
-        source_positions: jax.Array | None = None,
-        target_positions: jax.Array | None = None,
-        dropout: DropoutBits | None = None,
-    ) -> jax.Array:
-        """Encode and decode; shapes as in `encode` and `decode`."""
-        memory = self.encode(
-            source_tokens, source_segments=source_segments, dropout=dropout
-        )
-        return self.decode(
-            decoder_input_tokens,
-            memory,
-            source_segments=source_segments,
-            target_segments=target_segments,
-            dropout=dropout,
-        )
+    __call__ = encode_and_decode
 
     def encode(
         self,

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 
 from transformer_jax.models.attentive_decoder import AttentiveDecoder
 from transformer_jax.models.dropout import Dropout, DropoutBits
+from transformer_jax.models.encoder_decoder import encode_and_decode
 from transformer_jax.models.recurrence import CELLS, recurrent_layer
 from transformer_jax.models.recurrent_attention_config import RecurrentAttentionConfig
 from transformer_jax.models.vocabulary import Vocabulary
@@ -56,28 +57,7 @@ class RecurrentAttention(nn.Module):
         )
         self.decoder = AttentiveDecoder(config)
 
-    def __call__(
-        self,
-        source_tokens: jax.Array,
-        decoder_input_tokens: jax.Array,
-        *,
-        source_segments: jax.Array,
-        target_segments: jax.Array,
-        source_positions: jax.Array | None = None,
-        target_positions: jax.Array | None = None,
-        dropout: DropoutBits | None = None,
-    ) -> jax.Array:
-        """Encode and decode; shapes as in `encode` and `decode`."""
-        memory = self.encode(
-            source_tokens, source_segments=source_segments, dropout=dropout
-        )
-        return self.decode(
-            decoder_input_tokens,
-            memory,
-            source_segments=source_segments,
-            target_segments=target_segments,
-            dropout=dropout,
-        )
+    __call__ = encode_and_decode
 
     def encode(
         self,

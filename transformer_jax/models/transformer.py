@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from transformer_jax.models.attention_cache import Past
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.dropout import Dropout, DropoutBits
+from transformer_jax.models.encoder_decoder import encode_and_decode
 from transformer_jax.models.masks import Visibility, padding_mask
 from transformer_jax.models.operations import transformer_flops
 from transformer_jax.models.positions import POSITIONS
@@ -66,32 +67,7 @@ class Transformer(nn.Module):
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
 
-    def __call__(
-        self,
-        source_tokens: jax.Array,
-        decoder_input_tokens: jax.Array,
-        *,
-        source_segments: jax.Array,
-        target_segments: jax.Array,
-        source_positions: jax.Array | None = None,
-        target_positions: jax.Array | None = None,
-        dropout: DropoutBits | None = None,
-    ) -> jax.Array:
-        """Encode and decode; shapes as in `encode` and `decode`."""
-        memory = self.encode(
-            source_tokens,
-            source_segments=source_segments,
-            source_positions=source_positions,
-            dropout=dropout,
-        )
-        return self.decode(
-            decoder_input_tokens,
-            memory,
-            source_segments=source_segments,
-            target_segments=target_segments,
-            target_positions=target_positions,
-            dropout=dropout,
-        )
+    __call__ = encode_and_decode
 
     def encode(
         self,
