@@ -24,7 +24,7 @@ from tests.documents import (
     put_python,
     run_bash,
 )
-from tests.tiny_run import SPLITS, tiny_config, write_text
+from tests.tiny_run import MODEL_SIZES, SPLITS, tiny_config, write_text
 from transformer_jax.data.sources.grammar import GrammarPairs
 from transformer_jax.runs import experiment
 
@@ -47,19 +47,19 @@ _STANDS_FOR = {
     "score ...": "score --hypothesis H --reference R --target_language de",
     "RUN ...": "RUN",
     "=SEED": "=1",
+    "study NAME": "study --help",
     "3000:4000": "3:4",
 }
 
 _TINY = (
     "data.grammar.num_train_pairs=60 data.grammar.num_validation_pairs=8 "
     "data.grammar.num_test_pairs=7 data.vocab_size=330 data.tokens_per_batch=256 "
-    "data.max_batch_shapes=1 data.max_length=64 model.num_encoder_layers=1 "
-    "model.num_decoder_layers=1 model.d_model=12 model.d_ff=20 model.num_heads=3 "
+    "data.max_batch_shapes=1 data.max_length=64 "
     "training.num_steps=5 evaluation.eval_every_steps=0 evaluation.beam_size=1 "
     "checkpoints.save_every_steps=1 decoding.beam_size=2 "
     "decoding.max_extra_length=3 decoding.tokens_per_batch=512"
 )
-# What makes a long command short, after its own arguments.
+# What makes a long command short, after its own arguments; a training's model as well.
 _SHORTENED = {
     "train": " ".join(f"--config.{change}" for change in _TINY.split()),
     "benchmarks.table3_multi30k": "--only_report",
@@ -259,7 +259,24 @@ def _as_typed(command: str) -> str:
     for program, arguments in _SHORTENED.items():
         if program in command.split():
             command += " " + arguments
+            if program == "train":
+                command += _small_model(command)
     return command
+
+
+def _small_model(command: str) -> str:
+    """Return arguments that make the model of a training small."""
+    name = re.search(r"--config\.model\.name=(\w+)", command)
+    file = re.search(r"--config[ =](configs/\w+\.py)", command)
+    if name is None and file is not None:
+        text = (ROOT / file[1]).read_text(encoding="utf-8")
+        name = re.search(r'get_config\(model="(\w+)"\)', text)
+    sizes = MODEL_SIZES[name[1] if name else "transformer"]
+    return "".join(
+        f" --config.model.{field}={value}"
+        for field, value in sizes.items()
+        if f"--config.model.{field}=" not in command
+    )
 
 
 @pytest.mark.parametrize("block", _of_kind("python"))
