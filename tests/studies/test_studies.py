@@ -16,7 +16,7 @@ RESULTS = ROOT / "docs/results"
 # Theirs run in test_translation_runs.py.
 _OF_RUNS = {"bottleneck", "quality"}
 # The same seeds give the same rows: tried on one that trains.
-_REPEATED = "heads"
+_REPEATED = "long_dependencies"
 
 
 def _rows(folder, name, monkeypatch):

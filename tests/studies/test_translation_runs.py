@@ -65,11 +65,17 @@ def test_sentences_of_one_length_share_a_group():
     assert sorted(np.concatenate(groups)) == list(range(8))
 
 
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    """Both studies read the same runs."""
+    return Bench(tmp_path_factory.mktemp("runs"))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("study", [bottleneck.STUDY, quality.STUDY])
-def test_its_small_form_measures_every_system(study, tmp_path):
+def test_its_small_form_measures_every_system(study, bench):
     sizes = study.sizes["small"]
-    rows = study.measure(sizes, Bench(tmp_path))
+    rows = study.measure(sizes, bench)
     assert {row["system"] for row in rows} == set(sizes.configs)
     assert json.loads(json.dumps(rows)) == rows
     assert study.tabulate(rows).rows
