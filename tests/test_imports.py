@@ -173,6 +173,9 @@ def test_only_the_rim_knows_config_trees():
         "studies/bench.py",
         "studies/heads.py",
         "studies/long_dependencies.py",
+        "studies/order.py",
+        "studies/scaling.py",
+        "studies/short_training.py",
         "studies/translation_runs.py",
     }
     knowing = {

@@ -53,9 +53,9 @@ def test_the_pronoun_counts_that_is_the_most_probable_behind_the_true_words():
     words = Words()
     ((because, he, she, _),) = words.encode(["weil er sie es"])
 
-    def apply(variables, source_tokens, decoder_input, **more):
+    def apply(variables, decoder_input_tokens, **more):
         """Make sie probable behind weil, and er elsewhere."""
-        choice = jax.numpy.where(decoder_input == because, she, he)
+        choice = jax.numpy.where(decoder_input_tokens == because, she, he)
         return jax.nn.one_hot(choice, 500)
 
     model = types.SimpleNamespace(apply=apply)

@@ -129,11 +129,16 @@ def explain_field(path: str, model: str | None = None) -> str:
     """
     known = list(all_paths(model))
     if "." in path and (having := models_with(path)):
-        return (
+        text = (
             f"the config has no field {path}: it is one of another model or task than "
-            f"those that the config is made for. {' and '.join(having)} "
-            f"{'has' if len(having) == 1 else 'have'} it: --config.model.name chooses "
-            "the model."
+            "those that the config is made for."
+        )
+        if len(having) == len(MODELS):  # A task's, whatever the model is.
+            return text
+        verb = "has" if len(having) == 1 else "have"
+        return (
+            f"{text} {' and '.join(having)} {verb} it: --config.model.name chooses the "
+            "model."
         )
     renamed = [
         f"config.{new}"

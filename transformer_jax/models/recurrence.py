@@ -5,6 +5,7 @@ positions; what does runs under `lax.scan`. Cells are functions of arrays for th
 reason: a scan's body cannot make parameters.
 """
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
@@ -14,15 +15,37 @@ import jax.numpy as jnp
 from jax import lax
 from jax.typing import DTypeLike
 
+from transformer_jax.fields import check_declared, fixed
 from transformer_jax.models.dropout import Dropout, DropoutBits
 from transformer_jax.models.layers import Linear, flat_product
 from transformer_jax.models.segments import is_first, is_last
+from transformer_jax.models.vocabulary import VocabularyConfig, check_vocabulary
 
 CellName = Literal["lstm", "gru"]
 RecurrentDropout = Literal["zaremba", "variational"]
 
 # So that a new LSTM remembers; not in Sutskever et al., Jozefowicz et al. 2015 have it.
 _FORGET_BIAS = 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class RecurrenceConfig(VocabularyConfig):
+    """What the configs of all recurrent models say of their layers."""
+
+    dropout_kind: RecurrentDropout = fixed(
+        "zaremba",
+        "zaremba never drops what goes from a state to the next (Zaremba et al. 2014); "
+        "variational drops the same features at every position, of states too",
+    )
+
+    def __post_init__(self) -> None:
+        check_declared(self)
+        check_vocabulary(self)
+
+    @property
+    def longest_length(self) -> None:
+        """A state goes on for ever."""
+        return None
 
 
 class Cell(NamedTuple):

@@ -11,26 +11,24 @@ import flax.struct
 import jax
 import jax.numpy as jnp
 
-from transformer_jax.fields import check_declared, fixed
+from transformer_jax.fields import fixed
 from transformer_jax.models.dropout import Dropout, DropoutBits
 from transformer_jax.models.encoder_decoder import encode_and_decode
 from transformer_jax.models.layers import Linear
 from transformer_jax.models.recurrence import (
     CELLS,
     CellName,
-    RecurrentDropout,
+    RecurrenceConfig,
     recurrent_layer,
 )
 from transformer_jax.models.segments import first_index, last_index, take
 from transformer_jax.models.vocabulary import (
     Vocabulary,
-    VocabularyConfig,
-    check_vocabulary,
 )
 
 
 @dataclasses.dataclass(frozen=True)
-class RecurrentConfig(VocabularyConfig):
+class RecurrentConfig(RecurrenceConfig):
     """Sizes of a recurrent encoder-decoder; the defaults are Sutskever et al.'s."""
 
     cell: CellName = fixed("lstm", "lstm (Sutskever et al.) or gru (Cho et al.)")
@@ -45,20 +43,6 @@ class RecurrentConfig(VocabularyConfig):
     dropout_rate: float = fixed(
         0.2, "on what each layer reads and on the last output", least=0, below=1
     )
-    dropout_kind: RecurrentDropout = fixed(
-        "zaremba",
-        "zaremba never drops what goes from a state to the next (Zaremba et al. 2014); "
-        "variational drops the same features at every position, of states too",
-    )
-
-    def __post_init__(self) -> None:
-        check_declared(self)
-        check_vocabulary(self)
-
-    @property
-    def longest_length(self) -> None:
-        """A state goes on for ever."""
-        return None
 
 
 @flax.struct.dataclass

@@ -2,14 +2,13 @@
 
 import dataclasses
 
-from transformer_jax.fields import check_declared, fixed
-from transformer_jax.models.recurrence import CellName, RecurrentDropout
+from transformer_jax.fields import fixed
+from transformer_jax.models.recurrence import CellName, RecurrenceConfig
 from transformer_jax.models.recurrent_cross_attention import Score
-from transformer_jax.models.vocabulary import VocabularyConfig, check_vocabulary
 
 
 @dataclasses.dataclass(frozen=True)
-class RecurrentAttentionConfig(VocabularyConfig):
+class RecurrentAttentionConfig(RecurrenceConfig):
     """Sizes of a recurrent model with attention; the defaults are Bahdanau et al.'s."""
 
     cell: CellName = fixed("gru", "gru (Bahdanau et al.) or lstm")
@@ -35,22 +34,8 @@ class RecurrentAttentionConfig(VocabularyConfig):
         least=0,
         below=1,
     )
-    dropout_kind: RecurrentDropout = fixed(
-        "zaremba",
-        "zaremba never drops what goes from a state to the next (Zaremba et al. 2014); "
-        "variational drops the same features at every position, of states too",
-    )
-
-    def __post_init__(self) -> None:
-        check_declared(self)
-        check_vocabulary(self)
 
     @property
     def d_memory(self) -> int:
         """Width of what the decoder looks at: states of both directions."""
         return 2 * self.d_state
-
-    @property
-    def longest_length(self) -> None:
-        """A state goes on for ever."""
-        return None

@@ -13,6 +13,7 @@ from transformer_jax.reports.render import Column, Part, Report, Row, decimals
 from transformer_jax.reports.run_summary import read_run
 from transformer_jax.studies.bench import Bench
 from transformer_jax.studies.rows import distinct, values
+from transformer_jax.studies.short_training import set_short_training
 from transformer_jax.studies.study import Study
 from transformer_jax.visualization import theme
 
@@ -49,7 +50,6 @@ def _make_config(
     sizes: Sizes, corpus: str, num_heads: int, seed: int, data: str
 ) -> ml_collections.ConfigDict:
     config = default.get_config()
-    config.seed = seed
     config.data.update(
         vocab_size=sizes.vocab_size,
         tokens_per_batch=sizes.tokens_per_batch,
@@ -79,15 +79,13 @@ def _make_config(
         norm_position="pre",
     )
     num_steps = sizes.num_steps[corpus]
-    config.optimizer.update(
-        schedule="cosine",
+    set_short_training(
+        config,
+        seed=seed,
+        num_steps=num_steps,
         warmup_steps=num_steps // 8,
         peak_learning_rate=4e-3,
-        num_steps=num_steps,
     )
-    config.training.update(num_steps=num_steps, trackers="")
-    config.evaluation.update(eval_every_steps=num_steps, beam_size=1)
-    config.checkpoints.update(save_every_steps=0, keep_params=1)
     return config
 
 

@@ -23,6 +23,8 @@ from transformer_jax.reports.render import Column, Report, Row, one_table, space
 from transformer_jax.reports.run_summary import read_run
 from transformer_jax.runs.trained_run import TrainedRun
 from transformer_jax.studies.bench import Bench
+from transformer_jax.studies.next_tokens import forced_batches
+from transformer_jax.studies.short_training import set_short_training
 from transformer_jax.studies.study import Study
 from transformer_jax.visualization import theme
 
@@ -63,7 +65,6 @@ class Sizes:
 def make_config(sizes: Sizes, system: str, seed: int) -> ml_collections.ConfigDict:
     """Return the config of one training; systems differ in `config.model` alone."""
     config = default.get_config(system)
-    config.seed = seed
     config.data.update(
         source="distances",
         vocab_size=_VOCAB_SIZE,
@@ -80,16 +81,17 @@ def make_config(sizes: Sizes, system: str, seed: int) -> ml_collections.ConfigDi
         num_test_pairs=8,
     )
     config.model.update(dropout_rate=0.0, **sizes.systems[system])
-    config.optimizer.update(
-        schedule="cosine",
+    set_short_training(
+        config,
+        seed=seed,
+        num_steps=sizes.num_steps,
         warmup_steps=sizes.num_steps // 5,
         peak_learning_rate=4e-3,
-        num_steps=sizes.num_steps,
-        clip_norm=1.0,
     )
-    config.training.update(num_steps=sizes.num_steps, label_smoothing=0.0, trackers="")
-    config.evaluation.update(eval_every_steps=0, beam_size=1)
-    config.checkpoints.update(save_every_steps=0, keep_params=1)
+    config.optimizer.clip_norm = 1.0
+    config.training.label_smoothing = 0.0
+    # The pronouns are counted afterwards.
+    config.evaluation.eval_every_steps = 0
     return config
 
 
@@ -138,38 +140,22 @@ def find_right_ones(
     pronouns = target.encode(PRONOUNS)
     if any(len(pieces) != 1 for pieces in pronouns):
         raise ValueError(f"expected one piece for each of {PRONOUNS}, got {pronouns}")
-    source_ids = source.encode([pair.source for pair in pairs])
-    prefix_ids = target.encode([pair.prefix for pair in pairs])
-    batches = (
-        np.split(rows, len(pairs) // num_together)
-        for rows in (
-            _in_rows([[*ids, source.eos_id] for ids in source_ids], source.pad_id),
-            _in_rows([[target.bos_id, *ids] for ids in prefix_ids], target.pad_id),
-        )
+    batches = forced_batches(
+        run,
+        source.encode([pair.source for pair in pairs]),
+        target.encode([pair.prefix for pair in pairs]),
+        num_together,
     )
 
     @jax.jit
-    def choose(params: Any, source_tokens: jax.Array, decoder_input: jax.Array) -> Any:
-        is_given = decoder_input != target.pad_id
-        logits = run.parts.model.apply(
-            {"params": params},
-            source_tokens,
-            decoder_input,
-            source_segments=(source_tokens != source.pad_id).astype(jnp.int32),
-            target_segments=is_given.astype(jnp.int32),
-        )
-        last = is_given.sum(1)[:, None, None] - 1
+    def choose(params: Any, inputs: Any) -> jax.Array:
+        logits = run.parts.model.apply({"params": params}, **inputs)
+        last = (inputs["target_segments"] != 0).sum(1)[:, None, None] - 1
         at_pronoun = jnp.take_along_axis(logits, last, axis=1)[:, 0]
         return at_pronoun[:, jnp.array(pronouns)[:, 0]].argmax(1)
 
-    chosen = [choose(run.params, *batch) for batch in zip(*batches, strict=True)]
+    chosen = [choose(run.params, inputs) for _, inputs in batches]
     return np.concatenate(chosen) == [pair.gender for pair in pairs]
-
-
-def _in_rows(sentences: Sequence[Sequence[int]], padding: int) -> np.ndarray:
-    """Return [sentences, length] int32."""
-    columns = itertools.zip_longest(*sentences, fillvalue=padding)
-    return np.array(list(columns), np.int32).T
 
 
 def _tabulate(rows: Sequence[Row]) -> Report:

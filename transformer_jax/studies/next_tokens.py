@@ -1,13 +1,13 @@
 """How well a run foresees each token of right translations."""
 
-import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from transformer_jax.data.row_layout import RowLayout
 from transformer_jax.runs.trained_run import TrainedRun
 
 _ROWS = 50  # sentences that are scored at a time
@@ -17,53 +17,72 @@ def score_tokens(
     run: TrainedRun, pairs: Sequence[tuple[str, str]]
 ) -> list[list[tuple[float, int]]]:
     """Return -log p and whether it is the likeliest, of each target token with EOS."""
-    tokenizer = run.target_tokenizer
-    sides = [tokenizer.encode(list(side)) for side in zip(*pairs, strict=True)]
-    length = max(len(ids) for side in sides for ids in side) + 1
-    apply = jax.jit(functools.partial(_next_tokens, run.parts.model))
-    scores = []
-    for start in range(0, len(pairs), _ROWS):
-        source, target = (side[start : start + _ROWS] for side in sides)
-        arrays = (
-            _rows([[*ids, tokenizer.eos_id] for ids in source], length),
-            _rows([[tokenizer.bos_id, *ids] for ids in target], length),
-            _rows([[*ids, tokenizer.eos_id] for ids in target], length),
+
+    @jax.jit
+    def score(params: Any, truth: jax.Array, inputs: Any) -> tuple[Any, Any]:
+        logits = run.parts.model.apply({"params": params}, **inputs)
+        log_p = jax.nn.log_softmax(jnp.asarray(logits, jnp.float32))
+        of_truth = jnp.take_along_axis(log_p, truth[..., None], axis=-1)
+        return -of_truth[..., 0], log_p.argmax(axis=-1) == truth
+
+    source, target = (
+        tokenizer.encode(list(side))
+        for tokenizer, side in zip(
+            run.tokenizers, zip(*pairs, strict=True), strict=True
         )
-        nll, is_right = map(np.asarray, apply(run.params, *arrays))
-        for row, ids in enumerate(target):
-            count = len(ids) + 1
+    )
+    scores = []
+    for truth, inputs in forced_batches(run, source, target, _ROWS):
+        nll, is_right = map(np.asarray, score(run.params, truth, inputs))
+        for row, count in enumerate((inputs["target_segments"] != 0).sum(axis=1)):
             found = zip(nll[row, :count], is_right[row, :count], strict=True)
             scores.append([(float(nll), int(right)) for nll, right in found])
-    return scores
+    return scores[: len(pairs)]
 
 
-def _next_tokens(
-    model: Any, params: Any, source: Any, given: Any, truth: Any
-) -> tuple[jax.Array, jax.Array]:
-    """Return [rows, length] -log p of the truth, and whether it is the likeliest.
+def forced_batches(
+    run: TrainedRun,
+    source: Sequence[Sequence[int]],
+    target: Sequence[Sequence[int]],
+    num_together: int,
+) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
+    """Yield what a run's model is called with, given all of a target but its end.
 
     Args:
-      model: the network.
-      params: its parameters.
-      source: [rows, length] tokens, -1 on padding.
-      given: [rows, length] the decoder's input, likewise.
-      truth: [rows, length] the tokens that come next, likewise.
+      run: whose tokenizers the pieces are of.
+      source: pieces of each sentence.
+      target: pieces of its translation, or of the beginning of one.
+      num_together: rows of a batch, one pair each; the last batch has empty ones.
+
+    Yields:
+      The pieces that come next [num_together, target_length], EOS at the end, and the
+      model's arguments by name.
     """
-    logits = model.apply(
-        {"params": params},
-        jnp.maximum(source, 0),
-        jnp.maximum(given, 0),
-        source_segments=(source >= 0).astype(int),
-        target_segments=(given >= 0).astype(int),
+    num_rows = -(-len(source) // num_together) * num_together
+
+    def layout(sentences: Sequence[Sequence[int]]) -> RowLayout:
+        lengths = np.array([len(ids) for ids in sentences])
+        return RowLayout(
+            lengths, np.arange(len(lengths)), (num_rows, lengths.max() + 1)
+        )
+
+    of_source, of_target = run.tokenizers
+    source_layout, target_layout = layout(source), layout(target)
+    source_ids, target_ids = (
+        np.concatenate([np.array(ids, np.int32) for ids in side])
+        for side in (source, target)
     )
-    log_p = jax.nn.log_softmax(jnp.asarray(logits, jnp.float32))
-    of_truth = jnp.take_along_axis(log_p, jnp.maximum(truth, 0)[..., None], axis=-1)
-    return -of_truth[..., 0], log_p.argmax(axis=-1) == truth
-
-
-def _rows(sentences: Sequence[Sequence[int]], length: int) -> np.ndarray:
-    """Return int32 [_ROWS, length] with a sentence in each row, -1 elsewhere."""
-    rows = np.full((_ROWS, length), -1, np.int32)
-    for row, ids in zip(rows, sentences, strict=False):
-        row[: len(ids)] = ids
-    return rows
+    truth = target_layout.place_tokens(target_ids, of_target.eos_id, of_target.pad_id)
+    arrays = {
+        "source_tokens": source_layout.place_tokens(
+            source_ids, of_source.eos_id, of_source.pad_id
+        ),
+        "source_segments": source_layout.place(source_layout.segments),
+        "decoder_input_tokens": target_layout.place_shifted(
+            target_ids, of_target.bos_id, of_target.pad_id
+        ),
+        "target_segments": target_layout.place(target_layout.segments),
+    }
+    for start in range(0, num_rows, num_together):
+        rows = slice(start, start + num_together)
+        yield truth[rows], {name: array[rows] for name, array in arrays.items()}

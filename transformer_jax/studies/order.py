@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
+import ml_collections
 import numpy as np
 
 from transformer_jax.config import default
@@ -31,6 +32,7 @@ from transformer_jax.runs.trained_run import TrainedRun
 from transformer_jax.studies.bench import Bench
 from transformer_jax.studies.next_tokens import score_tokens
 from transformer_jax.studies.rows import distinct, values
+from transformer_jax.studies.short_training import set_short_training
 from transformer_jax.studies.study import Study
 from transformer_jax.visualization import theme
 
@@ -173,10 +175,9 @@ def _difference(expected: jax.Array, found: jax.Array) -> float:
     return float(jnp.max(jnp.abs(expected - found)) / jnp.max(jnp.abs(expected)))
 
 
-def _config(sizes: Sizes, kind: str, seed: int) -> Any:
+def _config(sizes: Sizes, kind: str, seed: int) -> ml_collections.ConfigDict:
     """Return a run on the grammar corpus whose positions are of a kind."""
     config = default.get_config()
-    config.seed = seed
     config.data.update(
         source="grammar",
         vocab_size=sizes.vocab_size,
@@ -199,16 +200,12 @@ def _config(sizes: Sizes, kind: str, seed: int) -> Any:
         positions=kind,
         max_positions=256,
     )
-    config.optimizer.update(
-        schedule="cosine",
+    set_short_training(
+        config,
+        seed=seed,
+        num_steps=sizes.num_steps,
         warmup_steps=min(200, sizes.num_steps // 2),
         peak_learning_rate=4e-3,
-        num_steps=sizes.num_steps,
-    )
-    config.training.update(num_steps=sizes.num_steps)
-    config.evaluation.update(eval_every_steps=sizes.num_steps, beam_size=1)
-    config.checkpoints.update(
-        save_every_steps=sizes.num_steps, save_every_minutes=2.0, keep_params=1
     )
     config.decoding.update(max_extra_length=3)
     config.sharding.data = 1

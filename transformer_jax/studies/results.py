@@ -70,12 +70,11 @@ def make_page(study: Study, record: Mapping[str, Any], name: str) -> str:
     report = study.tabulate(record["rows"])
     title, _, tables = render(report, "markdown").partition("\n\n")
     seconds, machine = record["seconds"], record["machine"]
-    sizes = {key: value for key, value in record["sizes"].items() if key != "seeds"}
+    sizes = record["sizes"].items()
     parts = ", ".join(f"{part} {value:.1f}" for part, value in seconds.items())
     made = [
         f"command: `{record['command']}`",
-        f"seeds: {_listed(record['sizes']['seeds'])}",
-        *[f"{key.replace('_', ' ')}: {_listed(value)}" for key, value in sizes.items()],
+        *[f"{key.replace('_', ' ')}: {_listed(value)}" for key, value in sizes],
         f"seconds: {sum(seconds.values()):.0f} ({parts})",
         f"device: {machine['device']}; host: {machine['processor']}, "
         f"{machine['num_logical_cores']} logical cores",

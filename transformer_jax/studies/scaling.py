@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
+import ml_collections
 
 from transformer_jax.config import default
 from transformer_jax.models.attention import scaled_dot_product_attention
@@ -27,6 +28,7 @@ from transformer_jax.reports.render import (
 )
 from transformer_jax.studies.bench import Bench
 from transformer_jax.studies.rows import distinct, values
+from transformer_jax.studies.short_training import set_short_training
 from transformer_jax.studies.study import Study
 from transformer_jax.training.metrics_file import read_rows
 from transformer_jax.visualization import theme
@@ -142,10 +144,11 @@ def _attend(
     }
 
 
-def _config(sizes: Sizes, d_k: int, scaling: AttentionScaling, seed: int) -> Any:
+def _config(
+    sizes: Sizes, d_k: int, scaling: AttentionScaling, seed: int
+) -> ml_collections.ConfigDict:
     """Return a short run on the grammar corpus."""
     config = default.get_config()
-    config.seed = seed
     config.data.update(
         source="grammar",
         vocab_size=sizes.vocab_size,
@@ -166,19 +169,14 @@ def _config(sizes: Sizes, d_k: int, scaling: AttentionScaling, seed: int) -> Any
         dropout_rate=0.0,
         attention_scaling=scaling,
     )
-    config.optimizer.update(
-        schedule="cosine",
+    set_short_training(
+        config,
+        seed=seed,
+        num_steps=sizes.num_steps,
         warmup_steps=sizes.num_steps // 4,
         peak_learning_rate=2e-3,
-        num_steps=sizes.num_steps,
     )
-    config.training.update(
-        num_steps=sizes.num_steps, log_every_steps=-(-sizes.num_steps // 20)
-    )
-    config.evaluation.update(eval_every_steps=sizes.num_steps, beam_size=1)
-    config.checkpoints.update(
-        save_every_steps=sizes.num_steps, save_every_minutes=0.0, keep_params=1
-    )
+    config.training.log_every_steps = -(-sizes.num_steps // 20)
     config.decoding.update(max_extra_length=3)
     config.sharding.data = 1
     return config

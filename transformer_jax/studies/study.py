@@ -22,8 +22,8 @@ class Study:
     Attributes:
       shows: what is seen, in one line, for lists.
       about: what is measured and how, in a paragraph.
-      sizes: a frozen dataclass each, with `seeds` among its fields. The full form is
-        what docs/results holds; the small one takes seconds.
+      sizes: a frozen dataclass each, with `seeds` where something is drawn at random.
+        The full form is what docs/results holds; the small one takes seconds.
       measure: one of the sizes, and where to work → rows of numbers, texts and None.
       tabulate: rows → tables; its title is the page's.
       draw: rows → a picture; it is called in the project's look.

@@ -16,12 +16,10 @@ class Sizes:
     Attributes:
       lengths: n.
       widths: d.
-      seeds: of weights and inputs.
     """
 
     lengths: tuple[int, ...] = (16, 64, 256, 1024, 4096)
     widths: tuple[int, ...] = (64, 256, 1024)
-    seeds: tuple[int, ...] = (0,)
 
 
 def _measure(sizes: Sizes, bench: Bench) -> list[Row]:

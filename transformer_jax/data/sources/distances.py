@@ -5,7 +5,7 @@ import functools
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 
-from transformer_jax.data.sources.grammar import check_grammar, in_languages
+from transformer_jax.data.sources.grammar import check_languages, in_languages
 from transformer_jax.data.text_source import OpenRequest, TextSource
 from transformer_jax.errors import UserError
 from transformer_jax.fields import fixed
@@ -53,7 +53,7 @@ def check_distances(settings: DistanceSettings, languages: Sequence[str]) -> Non
                 *distances
             )
         )
-    check_grammar(settings, languages)
+    check_languages(languages)
 
 
 def open_distances(

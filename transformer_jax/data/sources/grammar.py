@@ -26,7 +26,16 @@ class GrammarSettings:
     )
 
 
-def check_grammar(settings: object, languages: Sequence[str]) -> None:
+def check_grammar(settings: GrammarSettings, languages: Sequence[str]) -> None:
+    """Do `check_languages`; the sizes need no check.
+
+    Raises:
+      UserError: if the grammar does not speak the language.
+    """
+    check_languages(languages)
+
+
+def check_languages(languages: Sequence[str]) -> None:
     """Make sure that the grammar speaks the language of single sentences.
 
     Raises:
@@ -70,7 +79,7 @@ def in_languages(
     """
     if len(languages) == 2:
         return splits
-    check_grammar(None, languages)
+    check_languages(languages)
     side = _LANGUAGES.index(languages[0])
     return {split: OneSide(pairs, side) for split, pairs in splits.items()}
 
