@@ -9,8 +9,12 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ["XLA_FLAGS"] = (
     os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=8"
 )
-# Tests leave nothing in the user's directories.
-os.environ["TRANSFORMER_JAX_COMPILATION_CACHE"] = "off"
+# Tests, and the commands that they start, build the same small programs again and
+# again: each is compiled once. Nothing is left in the user's directories.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    _CACHE = tempfile.TemporaryDirectory(prefix="xla_cache_")
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = _CACHE.name
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.2"
 
 # Under nohup, or in the background of a script, signals are ignored, which the program
 # respects. Tests send them.
@@ -26,10 +30,6 @@ import jax  # noqa: E402 (the flags above must be set first)
 import pytest  # noqa: E402
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
-# Tests build the same small programs again and again; each is compiled once.
-_CACHE = tempfile.TemporaryDirectory(prefix="xla_cache_")
-jax.config.update("jax_compilation_cache_dir", _CACHE.name)
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 

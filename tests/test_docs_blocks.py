@@ -239,17 +239,8 @@ def place(
     return tmp_path
 
 
-def _run(
-    script: str, place: pathlib.Path, shared: pathlib.Path
-) -> subprocess.CompletedProcess[bytes]:
-    return run_bash(
-        script,
-        place,
-        place / "bin",
-        ROOT,
-        input=b"The dog sleeps.\n",
-        JAX_COMPILATION_CACHE_DIR=str(shared / "compiled"),
-    )
+def _run(script: str, place: pathlib.Path) -> subprocess.CompletedProcess[bytes]:
+    return run_bash(script, place, place / "bin", ROOT, input=b"The dog sleeps.\n")
 
 
 def _as_typed(command: str) -> str:
@@ -280,16 +271,16 @@ def _small_model(command: str) -> str:
 
 
 @pytest.mark.parametrize("block", _of_kind("python"))
-def test_the_block_runs_in_python(block, place, shared):
+def test_the_block_runs_in_python(block, place):
     program = "\n".join(block.lines)
-    result = _run(f"python - << 'EOF'\n{program}\nEOF", place, shared)
+    result = _run(f"python - << 'EOF'\n{program}\nEOF", place)
     assert result.returncode == 0, result.stderr.decode()
 
 
 @pytest.mark.parametrize("block", _of_kind("run"))
-def test_the_block_runs_and_writes_what_it_says(block, place, shared):
+def test_the_block_runs_and_writes_what_it_says(block, place):
     commands = [command for command in block.commands if command not in _CANNOT]
-    result = _run("\n".join(map(_as_typed, commands)), place, shared)
+    result = _run("\n".join(map(_as_typed, commands)), place)
     assert result.returncode == 0, result.stderr.decode()
     for name in re.findall(r"(?:--output|>) (\S+\.\w+)", "\n".join(commands)):
         assert (place / name).stat().st_size > 0, name
@@ -301,8 +292,8 @@ def test_the_block_runs_and_writes_what_it_says(block, place, shared):
     "block", [Block("", 0, (command,)) for command in _CANNOT], ids=list(_CANNOT)
 )
 @pytest.mark.slow
-def test_a_command_that_cannot_succeed_here_is_understood(block, place, shared):
+def test_a_command_that_cannot_succeed_here_is_understood(block, place):
     (command,) = block.commands
-    result = _run(_as_typed(command), place, shared)
+    result = _run(_as_typed(command), place)
     assert result.returncode == 1, result.stderr.decode()
     assert _CANNOT[command][1] in result.stderr.decode()

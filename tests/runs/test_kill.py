@@ -1,6 +1,5 @@
 """A run killed at any moment ends where the unbroken one ends."""
 
-import os
 import pathlib
 import random
 import signal
@@ -50,7 +49,6 @@ def _train(
         [sys.executable, "-c", _PROGRAM]
         + [str(argument) for argument in (text, workdir, NUM_STEPS, last_change)],
         cwd=ROOT,
-        env=os.environ | {"JAX_COMPILATION_CACHE_DIR": str(workdir.parent / "xla")},
         stderr=subprocess.PIPE,
         timeout=600,
         text=True,

@@ -157,7 +157,7 @@ STUDY = Study(
         "full": Sizes(
             {k: v for k, v in MULTI30K_CONFIGS.items() if k != "convolutional"}
         ),
-        "small": Sizes(TINY_CONFIGS, num_steps=4, groups=3),
+        "small": Sizes(TINY_CONFIGS, num_steps=2, groups=3),
     },
     measure=_measure,
     tabulate=_tabulate,

@@ -31,6 +31,7 @@ class Sizes:
       num_steps: updates, by the corpus.
       heads: h; each head has d_model / h.
       d_model: width.
+      num_layers: of each stack.
       vocab_size: pieces.
       tokens_per_batch: of each side.
       num_test_pairs: that the built-in corpus is validated on.
@@ -40,6 +41,7 @@ class Sizes:
     num_steps: dict[str, int]
     heads: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
     d_model: int = 64
+    num_layers: int = 2
     vocab_size: int = 2_000
     tokens_per_batch: int = 2_048
     num_test_pairs: int = 200
@@ -71,8 +73,8 @@ def _make_config(
             validation_target="val.de",
         )
     config.model.update(
-        num_encoder_layers=2,
-        num_decoder_layers=2,
+        num_encoder_layers=sizes.num_layers,
+        num_decoder_layers=sizes.num_layers,
         d_model=sizes.d_model,
         d_ff=2 * sizes.d_model,
         num_heads=num_heads,
@@ -185,6 +187,7 @@ STUDY = Study(
             {_GRAMMAR: 2},
             heads=(1, 2),
             d_model=8,
+            num_layers=1,
             vocab_size=600,
             tokens_per_batch=256,
             num_test_pairs=5,

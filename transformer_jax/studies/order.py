@@ -53,6 +53,8 @@ class Sizes:
       shuffled_tokens: length of the input that is shuffled.
       d_model: width of all networks.
       num_layers: of the stacks whose input is shuffled.
+      trained_layers: of each stack of the networks that are trained.
+      max_batch_shapes: of their batches.
       num_steps: of each training.
       train_pairs: of the grammar corpus.
       test_pairs: of each of its two test splits, short sentences and long ones.
@@ -63,6 +65,8 @@ class Sizes:
     shuffled_tokens: int = 32
     d_model: int = 64
     num_layers: int = 6
+    trained_layers: int = 2
+    max_batch_shapes: int = 3
     num_steps: int = 1000
     train_pairs: int = 100_000
     test_pairs: int = 1000
@@ -73,11 +77,13 @@ class Sizes:
 _SMALL = Sizes(
     shuffled_tokens=9,
     d_model=16,
-    num_layers=2,
+    num_layers=1,
+    trained_layers=1,
+    max_batch_shapes=1,
     num_steps=2,
-    train_pairs=200,
+    train_pairs=60,
     test_pairs=20,
-    vocab_size=500,
+    vocab_size=330,
     seeds=(0,),
 )
 
@@ -183,15 +189,15 @@ def _config(sizes: Sizes, kind: str, seed: int) -> ml_collections.ConfigDict:
         vocab_size=sizes.vocab_size,
         tokenizer_sentences=20_000,
         tokens_per_batch=2_048,
-        max_batch_shapes=3,
+        max_batch_shapes=sizes.max_batch_shapes,
         max_length=64,
     )
     config.data.grammar.update(
         num_train_pairs=sizes.train_pairs, num_validation_pairs=16, num_test_pairs=16
     )
     config.model.update(
-        num_encoder_layers=2,
-        num_decoder_layers=2,
+        num_encoder_layers=sizes.trained_layers,
+        num_decoder_layers=sizes.trained_layers,
         d_model=sizes.d_model,
         d_ff=2 * sizes.d_model,
         num_heads=4,

@@ -192,7 +192,7 @@ STUDY = Study(
     ),
     sizes={
         "full": TranslationRuns(MULTI30K_CONFIGS),
-        "small": TranslationRuns(TINY_CONFIGS, num_steps=4),
+        "small": TranslationRuns(TINY_CONFIGS, num_steps=2),
     },
     measure=_measure,
     tabulate=_tabulate,

@@ -51,6 +51,8 @@ class Sizes:
       num_queries: of each d_k and seed; as many draws of the keys as are needed.
       trained_depths: d_k of the models that are trained; it divides d_model.
       d_model: their width, h d_k for any d_k: so many heads there are.
+      trained_layers: of each of their stacks.
+      max_batch_shapes: of their batches.
       num_steps: of each training.
       train_pairs: of the grammar corpus.
       vocab_size: of its tokenizer.
@@ -62,6 +64,8 @@ class Sizes:
     num_queries: int = 1024
     trained_depths: tuple[int, ...] = (4, 64)
     d_model: int = 64
+    trained_layers: int = 2
+    max_batch_shapes: int = 2
     num_steps: int = 300
     train_pairs: int = 20_000
     vocab_size: int = 2_000
@@ -74,9 +78,11 @@ _SMALL = Sizes(
     num_queries=32,
     trained_depths=(16,),
     d_model=16,
+    trained_layers=1,
+    max_batch_shapes=1,
     num_steps=4,
-    train_pairs=200,
-    vocab_size=500,
+    train_pairs=100,
+    vocab_size=330,
     seeds=(0,),
 )
 
@@ -154,15 +160,17 @@ def _config(
         vocab_size=sizes.vocab_size,
         tokenizer_sentences=5_000,
         tokens_per_batch=2_048,
-        max_batch_shapes=2,
+        max_batch_shapes=sizes.max_batch_shapes,
         max_length=64,
     )
     config.data.grammar.update(
-        num_train_pairs=sizes.train_pairs, num_validation_pairs=200, num_test_pairs=16
+        num_train_pairs=sizes.train_pairs,
+        num_validation_pairs=sizes.train_pairs // 100,
+        num_test_pairs=16,
     )
     config.model.update(
-        num_encoder_layers=2,
-        num_decoder_layers=2,
+        num_encoder_layers=sizes.trained_layers,
+        num_decoder_layers=sizes.trained_layers,
         d_model=sizes.d_model,
         d_ff=2 * sizes.d_model,
         num_heads=sizes.d_model // d_k,

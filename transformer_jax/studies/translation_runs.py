@@ -72,18 +72,18 @@ def _tiny_config(system: str, seed: int, num_steps: int) -> ml_collections.Confi
         source="grammar",
         vocab_size=600,
         tokens_per_batch=512,
-        max_length=64,
+        max_length=32,
         max_batch_shapes=1,
     )
     config.data.grammar.update(
-        num_train_pairs=400, num_validation_pairs=20, num_test_pairs=40
+        num_train_pairs=100, num_validation_pairs=8, num_test_pairs=12
     )
     config.model.update(**_TINY[system])
     config.optimizer.update(
         schedule="constant", warmup_steps=2, peak_learning_rate=1e-2
     )
     config.training.update(num_steps=num_steps, log_every_steps=1)
-    config.evaluation.update(eval_every_steps=num_steps // 2, beam_size=1)
+    config.evaluation.update(eval_every_steps=num_steps, beam_size=1)
     config.checkpoints.update(save_every_steps=0, save_every_minutes=0.0)
     config.decoding.update(beam_size=2, max_extra_length=3)
     return config
