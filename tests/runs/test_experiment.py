@@ -74,6 +74,7 @@ def test_devices_and_micro_batches_leave_the_loss_curve_alone(text, tmp_path):
             warmup_steps=0,
             peak_learning_rate=1e-3,
             factor=1.0,
+            weight_decay=0.1,
         )
         config.evaluation.eval_every_steps = 0
         config.checkpoints.save_every_steps = 0

@@ -14,7 +14,7 @@ def _train(text, workdir, *spans):
         config = tiny_config(text, num_steps=num_steps)
         config.model.update(num_encoder_layers=2, num_decoder_layers=3)
         config.training.layer_scan = layer_scan
-        config.optimizer.ema_decay = 0.9
+        config.optimizer.update(ema_decay=0.9, weight_decay=0.1)
         config.sharding.data = 2
         experiment.train(config, workdir)
     lines = (workdir / "metrics.jsonl").read_text().splitlines()

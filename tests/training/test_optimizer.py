@@ -1,5 +1,6 @@
 import dataclasses
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
@@ -133,3 +134,32 @@ def test_clipping_bounds_the_norm_of_all_gradients_together():
     moments = optax.tree.get(after, "nu"), optax.tree.get(expected, "nu")
     np.testing.assert_allclose(moments[0]["a"], moments[1]["a"], rtol=1e-6)
     np.testing.assert_allclose(moments[0]["b"], moments[1]["b"], rtol=1e-6)
+
+
+def test_weight_decay_takes_a_share_of_all_but_biases_and_norms():
+    # Without a gradient Adam stands still, so that an update is the decay alone.
+    optimizer = make_optimizer(**ADAM, weight_decay=0.1)
+    layer = {"kernel": jnp.array([[2.0, -3.0]]), "bias": jnp.array([5.0])}
+    params = {
+        "layer": layer,
+        "norm": {"scale": jnp.ones(2), "bias": jnp.ones(2)},
+        "table": {"embedding": jnp.array([[7.0]])},
+        "logits_bias": jnp.ones(3),
+    }
+    grads = jax.tree.map(jnp.zeros_like, params)
+    updates, _ = optimizer.update(grads, optimizer.init(params), params)
+    expected = jax.tree.map(np.zeros_like, params)
+    expected["layer"]["kernel"] = np.array([[0.2, -0.3]])
+    expected["table"]["embedding"] = np.array([[0.7]])
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), updates, expected
+    )
+
+
+def test_weight_decay_follows_the_schedule_and_not_the_gradient():
+    # AdamW's decay is no part of the gradient, so its moments do not hold it.
+    decayed, plain = make_optimizer(**ADAM, weight_decay=0.01), make_optimizer(**ADAM)
+    params, grads = {"a": jnp.array([4.0])}, {"a": jnp.array([0.5])}
+    first, _ = decayed.update(grads, decayed.init(params), params)
+    second, _ = plain.update(grads, plain.init(params), params)
+    np.testing.assert_allclose(first["a"] - second["a"], [0.04], rtol=1e-5)

@@ -151,6 +151,12 @@ class OptimizerSection:
     clip_norm: float = fixed(
         0.0, "largest norm of all gradients together; 0 clips nothing (paper)", least=0
     )
+    weight_decay: float = fixed(
+        0.0,
+        "times the learning rate, the share of each parameter that an update takes "
+        "away, but for biases and norms (AdamW); 0: none (paper)",
+        least=0,
+    )
     ema_decay: float = fixed(
         0.0,
         "of a moving average of the parameters, which is then what is evaluated; 0: "

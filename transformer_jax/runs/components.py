@@ -147,6 +147,7 @@ def build_optimizer(config: ml_collections.ConfigDict) -> optax.GradientTransfor
         beta2=optimizer.beta2,
         epsilon=optimizer.epsilon,
         clip_norm=optimizer.clip_norm,
+        weight_decay=optimizer.weight_decay,
     )
 
 

@@ -5,7 +5,8 @@ gets the paper's rate of step 1.
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -158,6 +159,7 @@ def make_optimizer(
     beta2: float,
     epsilon: float,
     clip_norm: float = 0.0,
+    weight_decay: float = 0.0,
 ) -> optax.GradientTransformation:
     """Adam (Section 5.3) without the learning rate, which the step multiplies in.
 
@@ -166,9 +168,24 @@ def make_optimizer(
       beta2: decay of the squared gradient's mean.
       epsilon: added to the root of the squared gradient's mean.
       clip_norm: largest norm of all gradients together; 0 (the paper) clips nothing.
+      weight_decay: times the learning rate, the share of each parameter that every
+        update takes away, but for biases and norms (AdamW: Loshchilov and Hutter 2019);
+        0 (the paper) takes nothing.
     """
     parts = []
     if clip_norm:
         parts.append(optax.clip_by_global_norm(clip_norm))
     parts.append(optax.scale_by_adam(b1=beta1, b2=beta2, eps=epsilon))
+    if weight_decay:
+        parts.append(optax.add_decayed_weights(weight_decay, mask=_is_decayed))
     return optax.chain(*parts)
+
+
+def _is_decayed(params: Any) -> Any:
+    """Tell which parameters decay: not those that only shift or scale a feature."""
+
+    def is_decayed(path: Sequence[Any], _: Any) -> bool:
+        name = path[-1].key
+        return name != "scale" and not name.endswith("bias")
+
+    return jax.tree_util.tree_map_with_path(is_decayed, params)
