@@ -7,7 +7,7 @@ from tests.reference.layers import feed_forward, layer_norm, residual
 from tests.reference.positions import sinusoids
 
 
-def _mask(query_segments, key_segments, is_causal, reach=None):
+def visible(query_segments, key_segments, is_causal, reach=None):
     """Return boolean [b, 1, q, k]."""
     batch, num_queries = query_segments.shape
     num_keys = key_segments.shape[1]
@@ -34,7 +34,7 @@ def _embed(table, learned, config, tokens, segments, positions):
     return x + sinusoids(positions, config.d_model, config.sinusoid_layout)
 
 
-def _stack(params, config, x, num_layers, sublayers):
+def stack(params, config, x, num_layers, sublayers):
     """Apply layers; `sublayers` lists (name, function of parameters and states)."""
     for i in range(num_layers):
         layer = params[f"layer_{i}"]
@@ -66,9 +66,9 @@ def transformer(
     source_table = shared or params["source_embedding"]
     target_table = shared or params["target_embedding"]
     output_table = params.get("output_embedding", target_table)
-    source_mask = _mask(source_segments, source_segments, False, config.reach)
-    target_mask = _mask(target_segments, target_segments, True, config.reach)
-    cross_mask = _mask(target_segments, source_segments, is_causal=False)
+    source_mask = visible(source_segments, source_segments, False, config.reach)
+    target_mask = visible(target_segments, target_segments, True, config.reach)
+    cross_mask = visible(target_segments, source_segments, is_causal=False)
 
     def attend(of, x, looked_at, mask):
         scaling = config.attention_scaling
@@ -77,7 +77,7 @@ def transformer(
     def transform(of, x):
         return feed_forward(of, x, config.activation)
 
-    memory = _stack(
+    memory = stack(
         params["encoder"],
         config,
         _embed(
@@ -97,7 +97,7 @@ def transformer(
             ("feed_forward", transform),
         ],
     )
-    x = _stack(
+    x = stack(
         params["decoder"],
         config,
         _embed(

@@ -147,6 +147,7 @@ class MultiHeadAttention(nn.Module):
       implementation: how attention is computed; see `_is_fused`.
       projections: whether those of one input are one product; see `_project`.
       dtype: what to compute in.
+      init_stddev: of the projections; see `Linear`.
     """
 
     d_model: int
@@ -160,13 +161,14 @@ class MultiHeadAttention(nn.Module):
     implementation: AttentionImplementation = "auto"
     projections: Projections = "auto"
     dtype: DTypeLike = jnp.float32
+    init_stddev: float | None = None
 
     def setup(self) -> None:
+        rest = self.use_bias, self.dtype, self.init_stddev
+
         def to_heads(depth: int, name: str) -> Linear:
             sizes, axes = (self.num_heads, depth), ("heads", name)
-            return Linear(
-                (self.d_model,), sizes, ("d_model",), axes, self.use_bias, self.dtype
-            )
+            return Linear((self.d_model,), sizes, ("d_model",), axes, *rest)
 
         self.query = to_heads(self.d_k, "d_k")
         self.key = to_heads(self.d_k, "d_k")
@@ -176,8 +178,7 @@ class MultiHeadAttention(nn.Module):
             (self.d_model,),
             ("heads", "d_v"),
             ("d_model",),
-            self.use_bias,
-            self.dtype,
+            *rest,
         )
         self.weights_dropout = Dropout(self.dropout_rate)
 

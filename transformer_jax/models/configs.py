@@ -85,6 +85,12 @@ class TransformerConfig(VocabularyConfig):
     use_attention_bias: bool = fixed(
         False, "biases in the attention projections; the paper has none"
     )
+    init_stddev: float | None = fixed(
+        None,
+        "of kernels at the start, drawn from a normal cut off at two of it (BERT); "
+        "unset: uniform, by each kernel's fans (tensor2tensor)",
+        above=0,
+    )
     attention_scaling: AttentionScaling = fixed(
         "sqrt_d_k",
         "of attention's scores: sqrt_d_k divides by it (Section 3.2.1); none does not",

@@ -1,5 +1,6 @@
 """Linear maps, feed-forward, residual connection (Sections 3.1, 3.3, 5.4)."""
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -88,6 +89,7 @@ class Linear(nn.Module):
       out_axes: logical names of the axes that come out.
       use_bias: whether to add a bias.
       dtype: what to compute in.
+      init_stddev: of the kernel at the start; None: by its fans.
     """
 
     in_sizes: tuple[int, ...]
@@ -96,17 +98,21 @@ class Linear(nn.Module):
     out_axes: tuple[str, ...]
     use_bias: bool = False
     dtype: DTypeLike = jnp.float32
+    init_stddev: float | None = None
 
     def setup(self) -> None:
         num_in, num_out = len(self.in_sizes), len(self.out_sizes)
-        # The paper is silent; as in tensor2tensor, each matrix by its own fans.
-        init = nn.initializers.variance_scaling(
-            1.0,
-            "fan_avg",
-            "uniform",
-            in_axis=tuple(range(num_in)),
-            out_axis=tuple(range(num_in, num_in + num_out)),
-        )
+        if self.init_stddev is not None:
+            init = nn.initializers.truncated_normal(self.init_stddev)
+        else:
+            # The paper is silent; as in tensor2tensor, each matrix by its own fans.
+            init = nn.initializers.variance_scaling(
+                1.0,
+                "fan_avg",
+                "uniform",
+                in_axis=tuple(range(num_in)),
+                out_axis=tuple(range(num_in, num_in + num_out)),
+            )
         axes = self.in_axes + self.out_axes
         shape = self.in_sizes + self.out_sizes
         self.kernel = parameter(self, "kernel", init, axes, shape)
@@ -154,20 +160,25 @@ class FeedForward(nn.Module):
       activation: max(0, x) in the paper.
       dropout_rate: after the activation; not in the paper, tensor2tensor has it.
       dtype: what to compute in.
+      init_stddev: see `Linear`.
     """
 
     d_ff: int
     activation: str = "relu"
     dropout_rate: float = 0.0
     dtype: DTypeLike = jnp.float32
+    init_stddev: float | None = None
 
     @nn.compact
     def __call__(self, x: jax.Array, dropout: DropoutBits | None = None) -> jax.Array:
         """Map `x` [batch, length, d_model] to the same shape."""
         d_model = x.shape[-1]
         sizes, axes = ((d_model,), (self.d_ff,)), (("d_model",), ("d_ff",))
-        expand = Linear(*sizes, *axes, True, self.dtype, name="expand")
-        contract = Linear(*sizes[::-1], *axes[::-1], True, self.dtype, name="contract")
+        linear = functools.partial(
+            Linear, use_bias=True, dtype=self.dtype, init_stddev=self.init_stddev
+        )
+        expand = linear(*sizes, *axes, name="expand")
+        contract = linear(*sizes[::-1], *axes[::-1], name="contract")
         inner = ACTIVATIONS[self.activation](expand(x))
         inner = Dropout(self.dropout_rate, name="dropout")(inner, dropout)
         return contract(inner)

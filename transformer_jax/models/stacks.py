@@ -30,6 +30,7 @@ def _attention(config: TransformerConfig) -> MultiHeadAttention:
         implementation=config.attention_implementation,
         projections=config.attention_projections,
         dtype=config.dtype,
+        init_stddev=config.init_stddev,
     )
 
 
@@ -39,6 +40,7 @@ def _feed_forward(config: TransformerConfig) -> FeedForward:
         activation=config.activation,
         dropout_rate=config.feed_forward_dropout_rate,
         dtype=config.dtype,
+        init_stddev=config.init_stddev,
     )
 
 

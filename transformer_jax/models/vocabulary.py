@@ -46,15 +46,15 @@ class VocabularyConfig:
     @property
     def source_vocab_width(self) -> int:
         """Rows of the source table, padding rows included."""
-        return _round_up(self.source_vocab_size, self.vocab_multiple)
+        return round_up(self.source_vocab_size, self.vocab_multiple)
 
     @property
     def target_vocab_width(self) -> int:
         """Rows of the target table and number of logits, padding rows included."""
-        return _round_up(self.target_vocab_size, self.vocab_multiple)
+        return round_up(self.target_vocab_size, self.vocab_multiple)
 
 
-def _round_up(number: int, multiple: int) -> int:
+def round_up(number: int, multiple: int) -> int:
     """Return the smallest multiple that is not below `number`."""
     return -(-number // multiple) * multiple
 
