@@ -6,6 +6,7 @@ import re
 import pytest
 
 from transformer_jax.config import default
+from transformer_jax.errors import UserError
 from transformer_jax.models.parameters import count_params, param_shapes
 from transformer_jax.runs import components
 
@@ -23,6 +24,9 @@ NAMES = sorted(
 # multiple of 128 already.
 NUM_PARAMS = {
     "configs.grammar_tiny": 1_107_968,
+    # BERT tiny with 128 positions and V = 2000: 4 385 920 + 47 290 + 258 of the
+    # published one, less (30 522 - 2000) * 129 and 384 * 128.
+    "configs.bert.pretrain_tiny": 704_978,
     # 4000 * 256 + 2 * 256 * 256 for words and positions; a weight-normalised map from m
     # to n has m n + 2 n: 66 048 each for the four at the ends and two in each of four
     # attentions, 394 240 for each of eight convolutions from 3 * 256 to 512.
@@ -90,7 +94,7 @@ def test_every_config_builds_with_the_number_of_parameters_worked_out(name):
     config = importlib.import_module(name).get_config()
     size = config.data.vocab_size
     model = components.build_model(config, size, size)
-    params = param_shapes(model)
+    params = param_shapes(model, components.build_task(config).inputs)
     assert count_params(params) == NUM_PARAMS[name]
     components.build_optimizer(config)
     components.build_schedule(config, model)
@@ -101,7 +105,7 @@ def test_every_config_builds_with_the_number_of_parameters_worked_out(name):
 def test_every_config_has_the_fields_of_the_default_and_no_others(name):
     config = importlib.import_module(name).get_config()
     assert config.is_locked
-    expected = default.get_config(model=config.model.name)
+    expected = default.get_config(config.model.name, config.task.name)
     assert set(_fields(config)) == set(_fields(expected))
 
 
@@ -301,3 +305,14 @@ def test_a_config_for_own_text_finds_it_by_its_languages(name):
     assert (data.train_source, data.validation_source) == ("train.pt_BR", "valid.pt_BR")
     assert (data.test_source, data.test_target) == ("test.pt_BR", "test.en")
     assert get_config().data.train_target == "train.de"
+
+
+def test_sizes_of_bert_go_by_name():
+    assert default.bert_sizes("base") == {
+        "num_layers": 12,
+        "d_model": 768,
+        "d_ff": 3072,
+        "num_heads": 12,
+    }
+    with pytest.raises(UserError, match="size='huge': expected one of tiny, mini"):
+        default.bert_sizes("huge")

@@ -62,6 +62,7 @@ ALLOWED = {
         "models",
         "costs",
         "training",
+        "tasks",
         "config",
         "runs",
         "visualization",

@@ -24,6 +24,7 @@ def test_a_step_is_a_place_in_an_epochs_order():
             shapes=np.array([0, 1, 1]),
             order=np.array([1, 2, 0]),
         ),
+        seed=7,
     )
     assert plan.batches_per_epoch == 3
     found = [
@@ -37,6 +38,7 @@ def test_a_step_is_a_place_in_an_epochs_order():
         (shapes[0], ((1000,),)),
     ]
     assert plan.real_token_share() == (24 / 33, 30 / 38)
+    assert plan.batch(302).seed == (7, 302)
 
 
 def test_threads_that_cross_an_epoch_keep_both_plans():
@@ -48,7 +50,7 @@ def test_threads_that_cross_an_epoch_keep_both_plans():
         return Epoch(zeros, zeros, np.arange(3), zeros, np.arange(2))
 
     ones = np.ones(2, np.int64)
-    plan = BatchPlan(ones, ones, [BatchShape(1, 2, 2)], [2], plan_epoch)
+    plan = BatchPlan(ones, ones, [BatchShape(1, 2, 2)], [2], plan_epoch, seed=0)
     for step in (0, 2, 1, 3, 4, 3, 5):
         plan.batch(step)
     assert planned == [0, 1, 2]

@@ -28,7 +28,9 @@ def tokenizer(tmp_path_factory):
 def test_special_ids_are_fixed_and_text_uses_none_of_them(tokenizer):
     assert (tokenizer.pad_id, tokenizer.bos_id) == (0, 1)
     assert (tokenizer.eos_id, tokenizer.unk_id) == (2, 3)
-    assert tokenizer.specials == (0, 1, 2)
+    specials = tokenizer.specials
+    assert (specials.pad, specials.bos, specials.eos, specials.mask) == (0, 1, 2, None)
+    assert (specials.first_text, specials.vocab_size) == (4 + 256, tokenizer.vocab_size)
     assert tokenizer.vocab_size == 350
     nasty = ["<s>", "</s> <unk>", "<pad>", "<0x41>", "⁇", "\u2581", "∑ \u2047", "\0"]
     assert all(i > 3 for ids in tokenizer.encode(nasty) for i in ids)

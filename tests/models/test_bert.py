@@ -8,7 +8,14 @@ from transformer_jax.errors import UserError
 from transformer_jax.models.bert import PRETRAINING_INPUTS, Bert
 from transformer_jax.models.bert_config import BERT_SIZES, BertConfig
 from transformer_jax.models.dropout import dropout_bits
-from transformer_jax.models.parameters import count_params, init_params, param_shapes
+from transformer_jax.models.parameters import (
+    count_params,
+    init_params,
+    param_axes,
+    param_shapes,
+)
+from transformer_jax.sharding.mesh import make_mesh
+from transformer_jax.sharding.rules import param_shardings
 
 SIZES = {"num_layers": 2, "d_model": 12, "d_ff": 20, "num_heads": 3}
 SIZES |= {"max_positions": 17}
@@ -119,6 +126,12 @@ def test_parameters_start_as_published():
 def test_the_sizes_have_the_parameters_worked_out_by_hand(size, encoder, heads):
     model = Bert(BertConfig(30_522, **BERT_SIZES[size]))
     assert count_params(param_shapes(model, PRETRAINING_INPUTS)) == encoder + heads
+
+
+def test_every_parameter_can_be_laid_out_on_a_mesh():
+    mesh = make_mesh(jax.devices()[:2])
+    shardings = param_shardings(param_axes(build()[0], PRETRAINING_INPUTS), mesh)
+    assert len(jax.tree.leaves(shardings)) == len(jax.tree.leaves(build()[1]))
 
 
 def test_sizes_that_make_no_encoder_are_refused():

@@ -1,4 +1,4 @@
-"""The contract of models/interface.py, tried on every model that there is."""
+"""The contract of models/interface.py, tried on every translation model."""
 
 import dataclasses
 from typing import Any
@@ -12,12 +12,15 @@ from tests.documents import module_of
 from tests.models import small
 from tests.reference.operations import product_flops
 from transformer_jax.fields import declared
-from transformer_jax.models import MODELS, ModelKind
+from transformer_jax.models import TRANSLATION_MODELS, ModelKind
 from transformer_jax.models.dropout import dropout_bits
 from transformer_jax.models.parameters import init_params, param_axes, param_shapes
 
 _BAG = module_of("docs/adding_a_model.md", "transformer_jax/models/bag_of_words.py")
-KINDS = {"bag_of_words": ModelKind(_BAG.BagOfWords, _BAG.BagOfWordsConfig), **MODELS}
+KINDS = {
+    "bag_of_words": ModelKind(_BAG.BagOfWords, _BAG.BagOfWordsConfig),
+    **TRANSLATION_MODELS,
+}
 # Sizes at which a model is quick; one that is not named here is tried as it comes.
 SIZES: dict[str, list[dict[str, Any]]] = {
     "transformer": [

@@ -3,18 +3,20 @@
 import pytest
 
 from tests.models.test_interface import SIZES
-from transformer_jax.models import MODELS
+from transformer_jax.models import TRANSLATION_MODELS
 from transformer_jax.models.parameters import count_params, param_shapes
 from transformer_jax.reports import sizes
 from transformer_jax.reports.size_formulas import SIZE_FORMULAS
 
-CASES = [(name, changes) for name in MODELS for changes in [{}, *SIZES[name]]]
+CASES = [
+    (name, changes) for name in TRANSLATION_MODELS for changes in [{}, *SIZES[name]]
+]
 
 
 @pytest.mark.parametrize(("name", "changes"), CASES, ids=str)
 def test_every_parameter_is_in_one_term_and_each_formula_is_right(name, changes):
-    config = MODELS[name].config(41, 41, **changes)
-    shapes = param_shapes(MODELS[name].module(config))
+    config = TRANSLATION_MODELS[name].config(41, 41, **changes)
+    shapes = param_shapes(TRANSLATION_MODELS[name].module(config))
     terms = SIZE_FORMULAS[name](config)
     assert sum(term.count for term in terms) == count_params(shapes)
     for term in terms:
@@ -25,7 +27,9 @@ def test_every_parameter_is_in_one_term_and_each_formula_is_right(name, changes)
 def test_a_formula_is_printed_as_it_is_computed():
     (term,) = (
         term
-        for term in SIZE_FORMULAS["recurrent"](MODELS["recurrent"].config(7, 7))
+        for term in SIZE_FORMULAS["recurrent"](
+            TRANSLATION_MODELS["recurrent"].config(7, 7)
+        )
         if term.part == "first layer of both sides"
     )
     assert term.formula == "2·4·(d_in + d_h + 1)·d_h"
@@ -35,7 +39,7 @@ def test_a_formula_is_printed_as_it_is_computed():
 
 def test_the_report_has_every_system_and_its_sum():
     report = sizes.make_report()
-    assert [part.title for part in report.parts] == list(MODELS)
+    assert [part.title for part in report.parts] == list(TRANSLATION_MODELS)
     for part in report.parts:
         *terms, total = part.rows
         for column in ("computed_params", "counted_params"):

@@ -6,7 +6,7 @@ import pytest
 
 from tests.tiny_run import MODEL_SIZES, SPLITS, tiny_config
 from transformer_jax.errors import UserError
-from transformer_jax.models import MODELS
+from transformer_jax.models import TRANSLATION_MODELS
 from transformer_jax.reports import card, cost
 from transformer_jax.runs import experiment
 from transformer_jax.runs.run_evaluation import evaluate_run
@@ -19,7 +19,7 @@ _WITHOUT_ATTENTION = {"recurrent", "dilated"}
 
 
 def test_every_system_has_sizes_here():
-    assert set(MODEL_SIZES) == set(MODELS)
+    assert set(MODEL_SIZES) == set(TRANSLATION_MODELS)
 
 
 @pytest.fixture
@@ -44,7 +44,9 @@ def test_a_recurrent_run_goes_on_bit_for_bit(train):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("system", [name for name in MODELS if name != "transformer"])
+@pytest.mark.parametrize(
+    "system", [name for name in TRANSLATION_MODELS if name != "transformer"]
+)
 def test_a_system_does_what_a_run_does(system, train):
     run = train(system, "run", 2)
     root = run.directory.root

@@ -5,7 +5,7 @@ import types
 import jax
 
 from transformer_jax.grammar.distances import PRONOUNS, distant_pairs
-from transformer_jax.models import MODELS
+from transformer_jax.models import TRANSLATION_MODELS
 from transformer_jax.models.parameters import count_params, param_shapes
 from transformer_jax.runs.components import build_model
 from transformer_jax.studies.long_dependencies import (
@@ -18,7 +18,7 @@ FULL = STUDY.sizes["full"]
 
 
 def test_every_system_is_compared_at_equal_parameters():
-    assert set(FULL.systems) == set(MODELS)
+    assert set(FULL.systems) == set(TRANSLATION_MODELS)
     sizes = []
     for system in FULL.systems:
         config = make_config(FULL, system, seed=0)

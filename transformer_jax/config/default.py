@@ -18,6 +18,7 @@ from transformer_jax.config.versions import CONFIG_VERSION
 from transformer_jax.errors import UserError
 from transformer_jax.fields import declared
 from transformer_jax.language_codes import normalise_language
+from transformer_jax.models.bert_config import BERT_SIZES
 
 
 def get_config(
@@ -48,8 +49,8 @@ def with_model(
 ) -> ml_collections.ConfigDict:
     """Return the same config for another model.
 
-    Fields that both models have keep their values, the others have the new model's
-    defaults.
+    Fields that both models have keep their values, but for unset ones that the new
+    model wants set; the others have the new model's defaults.
 
     Raises:
       UserError: if there is no such model.
@@ -57,12 +58,27 @@ def with_model(
     if model == config.model.name:
         return config
     section = get_config(model, config.task.name).model
-    kept = {name: value for name, value in config.model.items() if name in section}
+    kept = {
+        name: value
+        for name, value in config.model.items()
+        if name in section and (value is not None or section[name] is None)
+    }
     section.update(kept | {"name": model})
     changed = config.copy_and_resolve_references()
     with changed.unlocked():
         changed.model = section
     return changed
+
+
+def bert_sizes(size: str) -> dict[str, int]:
+    """Return `config.model`'s sizes of BERT by their name, as "tiny" or "base".
+
+    Raises:
+      UserError: if there is none of that name.
+    """
+    if size not in BERT_SIZES:
+        raise UserError(f"size={size!r}: expected one of {', '.join(BERT_SIZES)}.")
+    return dict(BERT_SIZES[size])
 
 
 def files_by_language(languages: str) -> dict[str, str]:

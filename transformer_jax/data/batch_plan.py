@@ -27,11 +27,13 @@ class PlannedBatch:
       shape: of the batch; rows that no pair names stay empty.
       pairs: [pairs] numbers of the pairs, ordered by row.
       pair_rows: [pairs] the row of each; a row with several pairs is packed.
+      seed: what is drawn for this batch follows from it: the plan's seed and the step.
     """
 
     shape: BatchShape
     pairs: np.ndarray
     pair_rows: np.ndarray
+    seed: tuple[int, int] = (0, 0)
 
     @property
     def rows(self) -> tuple[tuple[int, ...], ...]:
@@ -76,6 +78,7 @@ class BatchPlan:
         shapes: Sequence[BatchShape],
         num_batches: Sequence[int],
         plan_epoch: Callable[[int], Epoch],
+        seed: int,
     ) -> None:
         """Keep what does not change between epochs.
 
@@ -85,6 +88,7 @@ class BatchPlan:
           shapes: from small to large.
           num_batches: of each shape in an epoch.
           plan_epoch: number of an epoch → its batches.
+          seed: of whatever is drawn for a batch.
         """
         self.shapes = tuple(shapes)
         self.batches_per_epoch = sum(num_batches)
@@ -95,6 +99,7 @@ class BatchPlan:
             int(target_lengths.sum()) + self._num_pairs,
         )
         self._plan_epoch = plan_epoch
+        self._seed = seed
         self._lock = threading.Lock()
         self._epochs: dict[int, Epoch] = {}
 
@@ -105,7 +110,9 @@ class BatchPlan:
         batch = epoch.order[place]
         within = slice(epoch.starts[batch], epoch.starts[batch + 1])
         shape = self.shapes[epoch.shapes[batch]]
-        return PlannedBatch(shape, epoch.pairs[within], epoch.pair_rows[within])
+        return PlannedBatch(
+            shape, epoch.pairs[within], epoch.pair_rows[within], (self._seed, step)
+        )
 
     def first_of_each_shape(
         self, start_step: int, stop_step: int

@@ -44,7 +44,12 @@ def plan_buckets(
     promotions = choose_promotions(shapes, counts)
     plan_epoch = functools.partial(_plan_epoch, assigned, shapes, promotions, seed)
     return BatchPlan(
-        source_lengths, target_lengths, shapes, promotions.num_batches, plan_epoch
+        source_lengths,
+        target_lengths,
+        shapes,
+        promotions.num_batches,
+        plan_epoch,
+        seed,
     )
 
 

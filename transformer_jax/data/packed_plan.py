@@ -69,7 +69,9 @@ def plan_packed(
     kinds = kinds.astype(np.min_scalar_type(len(codes)))  # Sorts faster.
     layout = _lay_out(patterns, num_batches, kinds.dtype)
     plan_epoch = functools.partial(_plan_epoch, kinds, layout, seed)
-    return BatchPlan(source_lengths, target_lengths, shapes, num_batches, plan_epoch)
+    return BatchPlan(
+        source_lengths, target_lengths, shapes, num_batches, plan_epoch, seed
+    )
 
 
 def _round_up(positions: np.ndarray) -> np.ndarray:

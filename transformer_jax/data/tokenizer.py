@@ -28,6 +28,9 @@ from transformer_jax.files import as_path, write_atomically
 _LOWERCASE = "lowercase"
 NORMALIZERS = ("identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf", _LOWERCASE)
 
+# What hides a token, where a vocabulary has it.
+MASK_PIECE = "<mask>"
+
 # Tokens that a trained vocabulary has whatever the text is.
 NUM_BYTES_AND_SPECIALS = 256 + 4
 
@@ -47,11 +50,23 @@ _TEXTS_AT_ONCE = 4096
 
 
 class SpecialIds(NamedTuple):
-    """Ids with a meaning of their own, read from the tokenizer."""
+    """Ids with a meaning of their own, read from the tokenizer.
+
+    Attributes:
+      pad: stands for nothing.
+      bos: opens a sentence.
+      eos: closes a sentence.
+      mask: hides a piece; None: there is none.
+      first_text: pieces from here on are text.
+      vocab_size: number of pieces.
+    """
 
     pad: int
     bos: int
     eos: int
+    mask: int | None = None
+    first_text: int = 0
+    vocab_size: int = 0
 
 
 def sample_sentences(
@@ -79,6 +94,7 @@ def train_tokenizer(
     *,
     vocab_size: int,
     normalizer: str = "identity",
+    control_pieces: Sequence[str] = (),
     character_coverage: float = 0.9999,
 ) -> None:
     """Train a joint BPE model and write it to `path`, whole or not at all.
@@ -93,6 +109,7 @@ def train_tokenizer(
       vocab_size: number of tokens, the four special ones and 256 bytes included.
       normalizer: one of `NORMALIZERS`; "lowercase" makes each letter small and leaves
         all else. It goes into the model, and so acts wherever the model is used.
+      control_pieces: pieces that no text becomes, such as `MASK_PIECE`.
       character_coverage: share of the text's characters that get a token of their own;
         the rare rest is written in bytes.
 
@@ -124,6 +141,7 @@ def train_tokenizer(
                 bos_id=1,
                 eos_id=2,
                 unk_id=3,
+                control_symbols=list(control_pieces),
                 minloglevel=2,
                 **rule,
             )
@@ -225,6 +243,7 @@ class Tokenizer:
         self.eos_id: int = self._processor.eos_id()
         self.unk_id: int = self._processor.unk_id()
         self._check_special_ids()
+        self._specials = self._find_specials()
         self._space_mark_ids = [
             self._processor.piece_to_id(f"<0x{byte:02X}>")
             for byte in _SPACE_MARK.encode()
@@ -238,7 +257,7 @@ class Tokenizer:
     @property
     def specials(self) -> SpecialIds:
         """The ids that batches need."""
-        return SpecialIds(pad=self.pad_id, bos=self.bos_id, eos=self.eos_id)
+        return self._specials
 
     def encode(self, sentences: Sequence[str], num_threads: int = 1) -> list[list[int]]:
         """Return the ids of each sentence, without special tokens.
@@ -289,6 +308,26 @@ class Tokenizer:
             if ids[-3:] == stand_in_ids:
                 ids[-3:] = self._space_mark_ids
         return ids
+
+    def _find_specials(self) -> SpecialIds:
+        processor = self._processor
+        mask = processor.piece_to_id(MASK_PIECE)
+        reserved = [
+            i
+            for i in range(self.vocab_size)
+            if processor.is_control(i)
+            or processor.is_unknown(i)
+            or processor.is_byte(i)
+            or processor.is_unused(i)
+        ]
+        return SpecialIds(
+            pad=self.pad_id,
+            bos=self.bos_id,
+            eos=self.eos_id,
+            mask=mask if processor.is_control(mask) else None,
+            first_text=max(reserved) + 1,
+            vocab_size=self.vocab_size,
+        )
 
     def _check_special_ids(self) -> None:
         ids = {

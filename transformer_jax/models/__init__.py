@@ -1,13 +1,15 @@
 """What the networks compute; knows nothing of data or training."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from transformer_jax.models.bert import PRETRAINING_INPUTS, Bert
+from transformer_jax.models.bert_config import BertConfig
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.convolutional import Convolutional
 from transformer_jax.models.convolutional_config import ConvolutionalConfig
 from transformer_jax.models.dilated import Dilated, DilatedConfig
-from transformer_jax.models.interface import TranslationModel
+from transformer_jax.models.interface import TRANSLATION_INPUTS
 from transformer_jax.models.recurrent import Recurrent, RecurrentConfig
 from transformer_jax.models.recurrent_attention import RecurrentAttention
 from transformer_jax.models.recurrent_attention_config import RecurrentAttentionConfig
@@ -21,10 +23,12 @@ class ModelKind(NamedTuple):
     Attributes:
       module: config → module; offers what models/interface.py says.
       config: frozen dataclass of its sizes; it declares the fields of `config.model`.
+      inputs: what it is called with. It can learn the tasks that have the same.
     """
 
-    module: Callable[[Any], TranslationModel]
+    module: Callable[[Any], Any]
     config: type
+    inputs: Mapping[str, Any] = TRANSLATION_INPUTS
 
 
 MODELS = {
@@ -34,4 +38,8 @@ MODELS = {
     "restricted_transformer": ModelKind(Transformer, RestrictedTransformerConfig),
     "convolutional": ModelKind(Convolutional, ConvolutionalConfig),
     "dilated": ModelKind(Dilated, DilatedConfig),
+    "bert": ModelKind(Bert, BertConfig, PRETRAINING_INPUTS),
+}
+TRANSLATION_MODELS = {
+    name: kind for name, kind in MODELS.items() if kind.inputs is TRANSLATION_INPUTS
 }

@@ -196,5 +196,12 @@ class Bert(nn.Module):
 
 def _square(config: BertConfig) -> Linear:
     """Return a map from d_model to d_model."""
-    sizes, axes = (config.d_model,), ("d_model",)
-    return Linear(sizes, sizes, axes, axes, True, config.dtype, config.init_stddev)
+    return Linear(
+        (config.d_model,),
+        (config.d_model,),
+        ("d_model",),
+        ("d_transformed",),
+        use_bias=True,
+        dtype=config.dtype,
+        init_stddev=config.init_stddev,
+    )

@@ -94,8 +94,8 @@ class BertConfig:
 
     @property
     def longest_length(self) -> int:
-        """Pieces of the longest input."""
-        return self.max_positions
+        """Pieces of the longest sentence: the piece that opens it has a place too."""
+        return self.max_positions - 1
 
     @property
     def encoder(self) -> TransformerConfig:

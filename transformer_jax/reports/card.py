@@ -102,7 +102,7 @@ def _facts(run: RunSummary, parts: Parts) -> list[dict[str, Any]]:
         "task": run.config["task"]["name"],
         "languages": " to ".join(languages(config, parts.task)),
         "source of text": data["source"],
-        "vocabulary (joint sentencepiece BPE)": parts.model.config.target_vocab_size,
+        "vocabulary (joint sentencepiece BPE)": row_models.vocab_size_of_run(run),
         "parameters": row_models.num_params_of_run(run),
         "steps": run.steps,
         "source tokens trained on": _whole(run.source_tokens),

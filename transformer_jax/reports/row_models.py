@@ -42,8 +42,16 @@ def of_run(run: RunSummary) -> Parts:
     Raises:
       UserError: if the run has no tokenizer yet.
     """
-    tokenizer = Tokenizer(run.directory.tokenizer_path)
-    return build_parts(run.directory.read_config(), (tokenizer,))
+    return build_parts(run.directory.read_config(), (_tokenizer_of_run(run),))
+
+
+def vocab_size_of_run(run: RunSummary) -> int:
+    """Return how many pieces a run's vocabulary has."""
+    return _tokenizer_of_run(run).vocab_size
+
+
+def _tokenizer_of_run(run: RunSummary) -> Tokenizer:
+    return Tokenizer(run.directory.tokenizer_path)
 
 
 def num_params_of_run(run: RunSummary) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 
 from transformer_jax.config.sections import PAPER_VOCAB_SIZE
-from transformer_jax.models import MODELS
+from transformer_jax.models import TRANSLATION_MODELS
 from transformer_jax.models.interface import TranslationModel
 from transformer_jax.models.parameters import param_shapes
 from transformer_jax.reports.render import Column, Part, Report, Row, spaced
@@ -49,7 +49,7 @@ def make_report(workdirs: Sequence[str] = ()) -> Report:
         name = run.config["model"]["name"]
         models[f"{run.name}: {name}"] = (name, of_run(run).model)
     if not models:
-        for name, kind in MODELS.items():
+        for name, kind in TRANSLATION_MODELS.items():
             sizes = kind.config(PAPER_VOCAB_SIZE, PAPER_VOCAB_SIZE)
             models[name] = (name, kind.module(sizes))
     parts = [

@@ -65,6 +65,7 @@ def check_parts(config: ml_collections.ConfigDict, vocab_size: int) -> None:
       UserError: names the section and its fields.
     """
     task = build_task(config)
+    _check_model(config, task)
     model = build_model(config, vocab_size, vocab_size)
     _check_longest(config, model)
     _check_rows(config)
@@ -109,13 +110,18 @@ def build_model(
       UserError: if its sizes do not fit together.
     """
     kind = MODELS[config.model.name]
+    sizes = {
+        "vocab_size": source_vocab_size,
+        "source_vocab_size": source_vocab_size,
+        "target_vocab_size": target_vocab_size,
+    }
+    own = {field.name for field in dataclasses.fields(kind.config)}
     with naming("config.model"):
         return kind.module(
             from_mapping(
                 kind.config,
                 config.model,
-                source_vocab_size=source_vocab_size,
-                target_vocab_size=target_vocab_size,
+                **{name: size for name, size in sizes.items() if name in own},
             )
         )
 
@@ -226,6 +232,16 @@ def loop_settings(config: ml_collections.ConfigDict, score_name: str) -> LoopSet
         patience=config.training.patience,
         max_skips=config.training.max_skips,
     )
+
+
+def _check_model(config: ml_collections.ConfigDict, task: Task) -> None:
+    """Make sure that the model can learn the task."""
+    if MODELS[config.model.name].inputs is not task.inputs:
+        able = [name for name, kind in MODELS.items() if kind.inputs is task.inputs]
+        raise UserError(
+            f"config.model.name={config.model.name} does not learn config.task.name="
+            f"{config.task.name}. Models that do: {', '.join(able)}."
+        )
 
 
 def _check_longest(config: ml_collections.ConfigDict, model: TranslationModel) -> None:

@@ -15,6 +15,7 @@ from transformer_jax.data.tokenizer import (
 )
 from transformer_jax.errors import UserError
 from transformer_jax.files import as_path, write_atomically
+from transformer_jax.runs.components import build_task
 from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.runs.rim import naming
 
@@ -127,6 +128,7 @@ def prepare_tokenizer(
                 path,
                 vocab_size=data.vocab_size,
                 normalizer=data.normalizer,
+                control_pieces=build_task(config).control_pieces,
             )
     directory.manifest.record([path])
     return Tokenizer(path)

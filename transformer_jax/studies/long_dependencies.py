@@ -177,7 +177,7 @@ def _tabulate(rows: Sequence[Row]) -> Report:
         }
         for name, band in zip(names, bands, strict=True):
             means = 100 * accuracies[:, band - LEAST_DISTANCE].mean(1)  # [num_seeds]
-            cells[name] = f"{means.mean():.0f} ({means.min():.0f}–{means.max():.0f})"
+            cells[name] = f"{means.mean():.0f} ({min(means):.0f}–{max(means):.0f})"
         table.append(cells)
     notes = [
         "Mean over the seeds (lowest and highest). A guess is right in 33 %.",

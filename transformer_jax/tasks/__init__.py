@@ -3,6 +3,10 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from transformer_jax.tasks.masked_language_model import (
+    MaskedLanguageModelSettings,
+    masked_language_model,
+)
 from transformer_jax.tasks.task import Task
 from transformer_jax.tasks.translation import TranslationSettings, translation
 
@@ -19,4 +23,9 @@ class TaskKind(NamedTuple):
     make: Callable[[Any], Task]
 
 
-TASKS = {"translation": TaskKind(TranslationSettings, translation)}
+TASKS = {
+    "translation": TaskKind(TranslationSettings, translation),
+    "masked_language_model": TaskKind(
+        MaskedLanguageModelSettings, masked_language_model
+    ),
+}

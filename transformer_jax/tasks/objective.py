@@ -46,10 +46,11 @@ def translation_objective(
                 dropout=dropout,
             )
         )
+        truths, weights = map(jnp.asarray, (batch.target_tokens, batch.loss_weights))
         loss_sum, nll_sum, weight_sum = smoothed_cross_entropy(
             logits,
-            jnp.asarray(batch.target_tokens),
-            jnp.asarray(batch.loss_weights),
+            truths,
+            weights,
             label_smoothing=label_smoothing,
             vocab_size=model.config.target_vocab_size,
             label_smoothing_formula=label_smoothing_formula,
@@ -61,7 +62,7 @@ def translation_objective(
         sums = {
             "loss": Ratio(loss_sum, weight_sum),
             "nll": Ratio(nll_sum, weight_sum),
-            "accuracy": Ratio(_num_correct(logits, batch), weight_sum),
+            "accuracy": Ratio(num_correct(logits, truths, weights), weight_sum),
             "padding_share": Ratio(num_padding, num_positions),
             "source_tokens": num_source,
             "target_tokens": weight_sum,
@@ -71,12 +72,14 @@ def translation_objective(
     return loss_fn
 
 
-def _num_correct(logits: jax.Array, batch: Batch) -> jax.Array:
+def num_correct(
+    logits: jax.Array, target_tokens: jax.Array, loss_weights: jax.Array
+) -> jax.Array:
     """Weigh the positions whose truth has no word above it.
 
     A maximum, not an argmax: the loss needs the maximum anyway.
     """
     logits = jax.lax.stop_gradient(logits)
-    truth = jnp.take_along_axis(logits, batch.target_tokens[..., None], axis=-1)
+    truth = jnp.take_along_axis(logits, target_tokens[..., None], axis=-1)
     is_correct = truth[..., 0] >= jnp.max(logits, axis=-1)
-    return jnp.sum(is_correct * batch.loss_weights)
+    return jnp.sum(is_correct * loss_weights)

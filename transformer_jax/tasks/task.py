@@ -46,7 +46,8 @@ class Task:
 
     Attributes:
       sides: what the sentences of a text are called: two of a pair, or one alone.
-      inputs: shapes of what the model is called with, to make its parameters from.
+      inputs: what the model is called with, to make its parameters from: those of the
+        models that can learn it.
       plan_lengths: [sides, texts] tokens of each sentence → the two lengths [texts] by
         which texts share a batch; those of a side that is not there are 0.
       make_batch: (cache, planned batch, special ids) → a batch: a pytree of numpy
@@ -62,6 +63,7 @@ class Task:
         here, before the first step.
       score_name: among what validation finds, the number that is best when highest.
       can_translate: whether a run can be given lines, to write one for each.
+      control_pieces: what a vocabulary that is trained for it has beside text.
     """
 
     sides: tuple[str, ...]
@@ -73,3 +75,4 @@ class Task:
     make_validation: Callable[[ValidationParts], Validate]
     score_name: str
     can_translate: bool
+    control_pieces: tuple[str, ...] = ()

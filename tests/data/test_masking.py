@@ -1,0 +1,72 @@
+import numpy as np
+
+from transformer_jax.data.masking import MaskingRule, hide_tokens
+
+RULE = MaskingRule(mask_id=4, first_piece=10, vocab_size=1000)
+
+
+def _text(num_rows, length):
+    rng = np.random.default_rng(0)
+    tokens = rng.integers(10, 1000, (num_rows, length), dtype=np.int32)
+    tokens[:, 0], tokens[:, -1] = 1, 2
+    return tokens, (tokens != 1) & (tokens != 2)
+
+
+def test_rows_of_several_lengths_worked_out_by_hand():
+    # 40 places: round(0.15 * 40) = 6 predictions at most. Of 38, 20, 3 and 0 tokens:
+    # round(5.7) = 6, 3, at least 1, none.
+    tokens = np.arange(100, 260, dtype=np.int32).reshape(4, 40)
+    is_text = np.zeros((4, 40), bool)
+    for row, number in enumerate((38, 20, 3, 0)):
+        is_text[row, 1 : number + 1] = True
+    rows = hide_tokens(np.random.default_rng(1), tokens, is_text, RULE)
+    assert rows.places.shape == (4, 6)
+    assert rows.weights.sum(axis=1).tolist() == [6, 3, 1, 0]
+    for row in range(4):
+        chosen = rows.places[row][rows.weights[row] > 0]
+        assert len(set(chosen)) == len(chosen)
+        assert is_text[row, chosen].all()
+        changed = np.flatnonzero(rows.tokens[row] != tokens[row])
+        assert set(changed) <= set(chosen)
+    truths = np.take_along_axis(tokens, rows.places, axis=1)
+    np.testing.assert_array_equal(rows.truths, truths)
+
+
+def test_the_shares_are_the_papers():
+    tokens, is_text = _text(4000, 62)
+    rows = hide_tokens(np.random.default_rng(2), tokens, is_text, RULE)
+    # 9 of 60 in every row.
+    assert np.all(rows.weights.sum(axis=1) == 9)
+    seen = np.take_along_axis(rows.tokens, rows.places, axis=1)
+    num = seen.size  # 36 000: a deviation of a share of 0.1 is 0.0016.
+    is_hidden, is_kept = seen == 4, seen == rows.truths
+    assert abs(is_hidden.sum() / num - 0.8) < 0.01
+    # One random piece in 990 is the truth again.
+    assert abs(is_kept.sum() / num - 0.1) < 0.01
+    others = seen[~is_hidden & ~is_kept]
+    assert others.min() >= 10 and others.max() < 1000
+    assert len(np.unique(others)) > 900
+    # Each place is chosen as often as any other: 600 of 4000, give or take 23.
+    counts = np.bincount(rows.places.ravel(), minlength=62)
+    assert counts[0] == counts[61] == 0
+    assert np.all(np.abs(counts[1:61] - 600) < 120)
+
+
+def test_the_same_draws_hide_the_same_and_others_do_not():
+    tokens, is_text = _text(8, 40)
+    first, again, other = (
+        hide_tokens(np.random.default_rng(seed), tokens, is_text, RULE)
+        for seed in ((0, 5), (0, 5), (0, 6))
+    )
+    np.testing.assert_array_equal(first.tokens, again.tokens)
+    assert np.any(first.places != other.places)
+
+
+def test_shares_of_zero_and_one_leave_nothing_to_chance():
+    tokens, is_text = _text(5, 42)
+    everything = MaskingRule(4, 10, 1000, rate=0.5, mask_share=1.0, random_share=0.0)
+    rows = hide_tokens(np.random.default_rng(0), tokens, is_text, everything)
+    assert np.all((rows.tokens == 4).sum(axis=1) == 20)
+    nothing = MaskingRule(4, 10, 1000, rate=0.5, mask_share=0.0, random_share=0.0)
+    rows = hide_tokens(np.random.default_rng(0), tokens, is_text, nothing)
+    np.testing.assert_array_equal(rows.tokens, tokens)

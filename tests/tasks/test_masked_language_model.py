@@ -1,0 +1,136 @@
+import json
+
+import numpy as np
+import pytest
+
+from transformer_jax.config import default
+from transformer_jax.data.batch_plan import PlannedBatch
+from transformer_jax.data.batch_shapes import BatchShape
+from transformer_jax.data.tokenizer import MASK_PIECE, SpecialIds, train_tokenizer
+from transformer_jax.errors import UserError
+from transformer_jax.reports.card import write_card
+from transformer_jax.runs import experiment
+from transformer_jax.runs.trained_run import load_run
+from transformer_jax.tasks.masked_language_model import (
+    MaskedLanguageModelSettings,
+    masked_language_model,
+)
+
+# Between them some that only their neighbours tell.
+SENTENCES = ["The dog sleeps.", "The fox eats.", "A fox sleeps.", "A dog eats."]
+
+
+def _config(tmp_path, num_steps, **data):
+    for split, number in (("train", 40), ("validation", 8)):
+        text = "".join(f"{line}\n" for line in SENTENCES * (number // 4))
+        (tmp_path / f"{split}.en").write_text(text)
+    config = default.get_config(model="bert", task="masked_language_model")
+    config.data.update(
+        directory=str(tmp_path),
+        train_source="train.en",
+        validation_source="validation.en",
+        vocab_size=284,
+        tokens_per_batch=256,
+        max_batch_shapes=1,
+        max_length=40,
+        batching="packed",
+        **data,
+    )
+    config.model.update(
+        num_layers=1, d_model=16, d_ff=32, num_heads=2, max_positions=41
+    )
+    config.model.update(dropout_rate=0.0, attention_dropout_rate=0.0, init_stddev=0.2)
+    config.optimizer.update(
+        schedule="constant", warmup_steps=1, peak_learning_rate=1e-2
+    )
+    config.training.update(num_steps=num_steps, label_smoothing=0.0, log_every_steps=1)
+    config.evaluation.eval_every_steps = 20
+    config.checkpoints.update(save_every_steps=20, save_every_minutes=0.0)
+    return config
+
+
+def _rows(workdir):
+    return [json.loads(line) for line in (workdir / "metrics.jsonl").open()]
+
+
+class _Cache:
+    """Two sentences: 11 12 13 and 21 22."""
+
+    lengths = np.array([[3, 2]])
+
+    def gather(self, texts):
+        ids = {0: [11, 12, 13], 1: [21, 22]}
+        return (np.concatenate([ids[text] for text in texts]),)
+
+
+# Every word is hidden, so that nothing is left to chance.
+def test_a_row_of_two_sentences_is_laid_out_as_worked_out_by_hand():
+    task = masked_language_model(
+        MaskedLanguageModelSettings(mask_rate=0.99, mask_share=1.0, random_share=0.0)
+    )
+    lengths = task.plan_lengths(_Cache.lengths)
+    # A piece opens each sentence; what closes it is the plan's own.
+    np.testing.assert_array_equal(lengths, [[4, 3], [4, 3]])
+    planned = PlannedBatch(
+        BatchShape(2, 10, 10), np.array([1, 0]), np.array([0, 0]), seed=(0, 3)
+    )
+    specials = SpecialIds(0, 1, 2, mask=4, first_text=10, vocab_size=30)
+    batch = task.make_batch(_Cache(), planned, specials)
+    assert batch.tokens[0].tolist() == [1, 4, 4, 2, 1, 4, 4, 4, 2, 0]
+    assert batch.segments[0].tolist() == [1, 1, 1, 1, 2, 2, 2, 2, 2, 0]
+    assert batch.positions[0].tolist() == [0, 1, 2, 3, 0, 1, 2, 3, 4, 0]
+    is_real = batch.loss_weights[0] > 0
+    hidden = dict(
+        zip(batch.masked_places[0], batch.masked_tokens[0] * is_real, strict=True)
+    )
+    assert {k: v for k, v in hidden.items() if v} == {1: 21, 2: 22, 5: 11, 6: 12, 7: 13}
+    # A row that no sentence is in has nothing to predict.
+    assert not batch.tokens[1].any() and not batch.loss_weights[1].any()
+
+
+def test_hidden_tokens_are_learnt_and_a_run_goes_on_bit_for_bit(tmp_path):
+    experiment.train(_config(tmp_path, num_steps=60), tmp_path / "unbroken")
+    experiment.train(_config(tmp_path, num_steps=20), tmp_path / "broken")
+    experiment.train(_config(tmp_path, num_steps=60), tmp_path / "broken")
+    unbroken, broken = _rows(tmp_path / "unbroken"), _rows(tmp_path / "broken")
+    for ours, theirs in zip(broken, unbroken, strict=True):
+        assert ours["train/loss"] == theirs["train/loss"]
+    last = unbroken[-1]
+    assert last["validation/accuracy"] > last["validation/unigram_accuracy"] + 0.2
+    # Other tokens are hidden at every step.
+    counts = {row["train/tokens"] for row in unbroken if "train/tokens" in row}
+    losses = [row["train/loss"] for row in unbroken if "train/loss" in row]
+    assert counts and losses[-1] < losses[0] - 1
+    card = write_card(tmp_path / "unbroken")
+    assert "task.name | masked_language_model" in open(card).read()
+    with pytest.raises(UserError, match="whose runs do not translate"):
+        load_run(tmp_path / "unbroken").translator()
+
+
+def test_a_model_and_a_task_that_do_not_fit_are_refused(tmp_path):
+    config = default.get_config(task="masked_language_model")
+    with pytest.raises(UserError, match="transformer does not learn .* do: bert"):
+        experiment.train(config, tmp_path / "run")
+
+
+def test_a_vocabulary_without_the_piece_that_hides_is_refused(tmp_path):
+    config = _config(tmp_path, num_steps=1)
+    path = tmp_path / "given.model"
+    train_tokenizer(SENTENCES, path, vocab_size=283)
+    config.data.tokenizer_path = str(path)
+    with pytest.raises(UserError, match=f"has no piece {MASK_PIECE}"):
+        experiment.train(config, tmp_path / "run")
+    train_tokenizer(SENTENCES, path, vocab_size=283, control_pieces=[MASK_PIECE])
+    experiment.train(config, tmp_path / "other")
+
+
+def test_shares_that_are_more_than_all_are_refused():
+    with pytest.raises(UserError, match="0.8 and random_share=0.3 are more than 1"):
+        masked_language_model(MaskedLanguageModelSettings(random_share=0.3))
+
+
+def test_the_longest_sentence_has_a_position_for_the_piece_that_opens_it(tmp_path):
+    config = _config(tmp_path, num_steps=1)
+    config.model.max_positions = 40
+    with pytest.raises(UserError, match="has room for 39 pieces"):
+        experiment.train(config, tmp_path / "run")

@@ -1,0 +1,82 @@
+"""Which tokens are hidden, and what stands there instead (Devlin et al. 2018, 3.1)."""
+
+import dataclasses
+
+import numpy as np
+
+
+@dataclasses.dataclass(frozen=True)
+class MaskingRule:
+    """How tokens are hidden; the defaults are the paper's.
+
+    Attributes:
+      mask_id: the piece that stands for a hidden one.
+      first_piece: pieces from here on are text, and may stand for another.
+      vocab_size: number of pieces.
+      rate: share of a row's tokens that are to be predicted.
+      mask_share: share of these that are hidden.
+      random_share: share of these in whose place another piece stands; the rest stay.
+    """
+
+    mask_id: int
+    first_piece: int
+    vocab_size: int
+    rate: float = 0.15
+    mask_share: float = 0.8
+    random_share: float = 0.1
+
+
+@dataclasses.dataclass(frozen=True)
+class MaskedRows:
+    """Rows with hidden tokens.
+
+    Attributes:
+      tokens: [rows, length] int32, as they are seen.
+      places: [rows, num_places] int32, which are to be predicted.
+      truths: [rows, num_places] int32, what stood there.
+      weights: [rows, num_places] float32, 0 where a row has fewer places to predict.
+    """
+
+    tokens: np.ndarray
+    places: np.ndarray
+    truths: np.ndarray
+    weights: np.ndarray
+
+
+def hide_tokens(
+    rng: np.random.Generator,
+    tokens: np.ndarray,
+    is_text: np.ndarray,
+    rule: MaskingRule,
+) -> MaskedRows:
+    """Choose tokens to predict, and hide most of them.
+
+    Args:
+      rng: what to draw from; the same draws hide the same.
+      tokens: [rows, length] int32.
+      is_text: boolean [rows, length]; only there anything is chosen.
+      rule: how many, and what stands in their places.
+
+    Returns:
+      The rows; each has `rate` of its text chosen, rounded, and at least one token.
+    """
+    length = tokens.shape[1]
+    num_places = num_masked(length, rule.rate)
+    order = np.argsort(np.where(is_text, rng.random(tokens.shape), 1.0), axis=1)
+    places = order[:, :num_places].astype(np.int32)
+    num_text = is_text.sum(axis=1)
+    num_chosen = np.maximum(np.rint(rule.rate * num_text), 1) * (num_text > 0)
+    is_chosen = np.arange(num_places)[None] < num_chosen[:, None]
+    truths = np.take_along_axis(tokens, places, axis=1)
+    fate = rng.random(places.shape)
+    others = rng.integers(rule.first_piece, rule.vocab_size, places.shape)
+    seen = np.where(fate < rule.mask_share + rule.random_share, others, truths)
+    seen = np.where(fate < rule.mask_share, rule.mask_id, seen)
+    hidden = tokens.copy()
+    np.put_along_axis(hidden, places, np.where(is_chosen, seen, truths), axis=1)
+    return MaskedRows(hidden, places, truths, is_chosen.astype(np.float32))
+
+
+def num_masked(length: int, rate: float) -> int:
+    """Return how many places a row of `length` positions predicts at most."""
+    return max(round(rate * length), 1)
