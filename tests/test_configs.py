@@ -27,6 +27,10 @@ NUM_PARAMS = {
     # BERT tiny with 128 positions and V = 2000: 4 385 920 + 47 290 + 258 of the
     # published one, less (30 522 - 2000) * 129 and 384 * 128.
     "configs.bert.pretrain_tiny": 704_978,
+    # The same encoder, 4 385 920 published, and one layer for two classes.
+    "configs.bert.finetune": 686_210,
+    # 109 482 240 published, less 522 * 768; the heads 592 128 + 30 000 and 1538.
+    "configs.bert.pretrain_base": 109_705_010,
     # 4000 * 256 + 2 * 256 * 256 for words and positions; a weight-normalised map from m
     # to n has m n + 2 n: 66 048 each for the four at the ends and two in each of four
     # attentions, 394 240 for each of eight convolutions from 3 * 256 to 512.

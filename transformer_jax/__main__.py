@@ -15,6 +15,7 @@ COMMANDS = {
     "evaluate": "translate test text with a run, and score that",
     "score": "score finished translations, or compare two",
     "translate": "translate lines of text with a run",
+    "predict": "classify lines of text, or tag their words, with a run",
     "report": "the paper's tables with our figures, costs, a run's card, all fields",
     "study": "measure a claim of the paper: a table, a picture, raw numbers",
     "plot": "draw a run's curves, its attention, or positions",

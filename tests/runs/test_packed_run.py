@@ -55,7 +55,7 @@ def test_packed_and_bucketed_epochs_have_the_same_loss_and_gradient(text, tmp_pa
         config.data.batching = batching
         plans[batching] = prepare_corpus(config, RunDirectory(tmp_path / batching))
     corpus = plans["packed"]
-    parts = build_parts(config, corpus.tokenizers)
+    parts = build_parts(config, corpus.tokenizer.vocab_size)
     params = init_params(parts.model, jax.random.key(0), parts.task.inputs)
     loss_fn = parts.task.make_objective(parts.model, label_smoothing=0.1)
 

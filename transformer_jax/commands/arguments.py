@@ -9,8 +9,8 @@ from transformer_jax.decoding.hypotheses import LengthPenalty
 from transformer_jax.evaluation.languages import TOKENIZERS
 
 
-def add_model_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add which weights of a run to use, and how to search with them."""
+def add_weight_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add which weights of a run to use."""
     group = parser.add_argument_group("which weights")
     weights = group.add_mutually_exclusive_group()
     weights.add_argument(
@@ -31,6 +31,11 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FIRST:LAST[:EVERY]",
         help="the mean over these steps; without EVERY, of all that are kept there",
     )
+
+
+def add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add which weights of a run to use, and how to search with them."""
+    add_weight_arguments(parser)
     search = parser.add_argument_group("search; left out, as the run's config says")
     search.add_argument("--beam_size", type=int, metavar="N", help="1 is greedy")
     search.add_argument(

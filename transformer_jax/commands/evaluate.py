@@ -8,7 +8,10 @@ pipes; - is standard input. To score what is translated already: `score`.
 """
 
 import argparse
+import pathlib
 import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from transformer_jax.commands import score
 from transformer_jax.commands.arguments import (
@@ -24,8 +27,9 @@ from transformer_jax.commands.parser import PROGRAM, CommandParser
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation.comet import load_comet
 from transformer_jax.files import as_path
-from transformer_jax.runs.run_evaluation import RunEvaluation, evaluate_run
-from transformer_jax.runs.trained_run import load_run
+from transformer_jax.runs.class_evaluation import evaluate_classes
+from transformer_jax.runs.run_evaluation import evaluate_run
+from transformer_jax.runs.trained_run import TrainedRun, load_run
 
 
 def main() -> None:
@@ -46,6 +50,9 @@ def _evaluate_run(options: argparse.Namespace) -> None:
         folder = as_path(options.output_directory)
         folder.mkdir(parents=True, exist_ok=True)
     run = load_run(options.workdir, **weight_options(options))
+    if run.parts.task.labels is not None:
+        _evaluate_classes(run, options, folder)
+        return
     evaluation = evaluate_run(
         run,
         decoding_options(options),
@@ -59,11 +66,45 @@ def _evaluate_run(options: argparse.Namespace) -> None:
     if options.format == "table":
         if evaluation.phenomena is not None:
             print("\n" + evaluation.phenomena.table())
-        _print_examples(evaluation, options.examples)
-    try:
-        run.directory.write_evaluation(
-            evaluation.name, evaluation.report, evaluation.hypotheses, folder
+        _print_examples(
+            ("source", "reference", "translation"),
+            (evaluation.sources, evaluation.references, evaluation.hypotheses),
+            options.examples,
         )
+    _keep(run, evaluation.name, evaluation.report, evaluation.hypotheses, folder)
+
+
+def _evaluate_classes(
+    run: TrainedRun, options: argparse.Namespace, folder: pathlib.Path | None
+) -> None:
+    """Classify with a run and score; print that before it is written."""
+    if options.source is not None:
+        raise UserError(
+            "--source is for runs that translate. Name the file in the run's config "
+            "(config.data.labelled.test), or let `predict` label it."
+        )
+    evaluation = evaluate_classes(run, options.split)
+    score.print_scores(evaluation.scores, options.format)
+    if options.format == "table":
+        texts = [" ||| ".join(text) for text in evaluation.texts]
+        _print_examples(
+            ("text", "label", "prediction"),
+            (texts, evaluation.truths, evaluation.guesses),
+            options.examples,
+        )
+    _keep(run, evaluation.name, evaluation.report, evaluation.guesses, folder)
+
+
+def _keep(
+    run: TrainedRun,
+    name: str,
+    report: Mapping[str, Any],
+    lines: Sequence[str],
+    folder: pathlib.Path | None,
+) -> None:
+    """Write scores and what was scored into the run, or another folder."""
+    try:
+        run.directory.write_evaluation(name, report, lines, folder)
     except UserError as error:
         raise UserError(
             f"The scores are printed, but not kept. {error} --output_directory names "
@@ -71,13 +112,16 @@ def _evaluate_run(options: argparse.Namespace) -> None:
         ) from error
 
 
-def _print_examples(evaluation: RunEvaluation, number: int) -> None:
-    """Print the first few translations with what they are to be compared with."""
-    sides = evaluation.sources, evaluation.references, evaluation.hypotheses
-    for source, reference, hypothesis in list(zip(*sides, strict=True))[:number]:
-        print(f"\nsource      {source}")
-        print(f"reference   {reference}")
-        print(f"translation {hypothesis}")
+def _print_examples(
+    names: tuple[str, str, str],
+    sides: tuple[Sequence[str], Sequence[str], Sequence[str]],
+    number: int,
+) -> None:
+    """Print the first few results with what they are of and to be compared with."""
+    for lines in list(zip(*sides, strict=True))[:number]:
+        print()
+        for name, line in zip(names, lines, strict=True):
+            print(f"{name:<11} {line}")
 
 
 def _parse() -> argparse.Namespace:

@@ -19,6 +19,7 @@ from transformer_jax.commands.arguments import (
 from transformer_jax.commands.messages import command
 from transformer_jax.commands.parser import PROGRAM, CommandParser
 from transformer_jax.data.lines import read_lines
+from transformer_jax.evaluation.class_scores import ClassScores
 from transformer_jax.evaluation.comet import load_comet
 from transformer_jax.evaluation.scored_text import name_test_set
 from transformer_jax.evaluation.scores import Scores, score
@@ -39,7 +40,7 @@ def main() -> None:
         print_scores(_scores(options, references, about), options.format)
 
 
-def print_scores(scores: Scores | Comparison, format_name: str) -> None:
+def print_scores(scores: Scores | Comparison | ClassScores, format_name: str) -> None:
     """Print scores as "table" or "json"."""
     if format_name == "json":
         print(json.dumps(scores.as_dict(), ensure_ascii=False))

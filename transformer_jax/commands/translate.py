@@ -9,8 +9,6 @@ they and all before them are done, and whatever ends the program keeps them.
 
 import argparse
 import sys
-import time
-from collections.abc import Iterator
 from typing import BinaryIO
 
 from tqdm import tqdm
@@ -23,18 +21,12 @@ from transformer_jax.commands.arguments import (
 from transformer_jax.commands.compilation_cache import use_compilation_cache
 from transformer_jax.commands.messages import command, terminations_as_interrupts
 from transformer_jax.commands.parser import PROGRAM, CommandParser
-from transformer_jax.data.arriving_lines import ArrivingLines
-from transformer_jax.data.lines import iter_lines
+from transformer_jax.data.arriving_lines import ArrivingLines, blocks_of_lines
 from transformer_jax.decoding.translations import Translation
 from transformer_jax.decoding.translator import Translator
 from transformer_jax.errors import UserError
 from transformer_jax.runs.trained_run import load_run
 
-# What is translated together, as far as it is there: sorting by length is what makes
-# batches dense, but no line is written before most of the others are done.
-_MOST_LINES, _MOST_CHARACTERS = 4_000, 400_000
-# Seconds after which lines no longer wait for others to come.
-_PAUSE = 0.05
 # As Moses writes bars, so that " ||| " is nothing but a separator.
 _ESCAPED_BARS = "&#124;" * 3
 
@@ -72,7 +64,7 @@ def _translate(
     is_hidden = True if sys.stdin.isatty() or output.isatty() else None
     try:
         with tqdm(unit="line", leave=False, disable=is_hidden) as bar:
-            for block in _blocks(lines):
+            for block in blocks_of_lines(lines):
                 for translation in translator.stream(block, progress=bar.update):
                     number = len(written) + 1
                     text = _format(number, translation, num_best).encode()
@@ -98,27 +90,6 @@ def _how_far(done: int) -> str:
     if done == 0:
         return "No line was translated."
     return f"Lines 1 to {done} are translated; `tail -n +{done + 1}` gives the others."
-
-
-def _blocks(lines: ArrivingLines) -> Iterator[list[str]]:
-    """Yield lines that are there together, those before a line that is no text too."""
-    block: list[str] = []
-    num_characters, deadline = 0, 0.0
-    try:
-        for line in iter_lines(lines):
-            if not block:
-                num_characters, deadline = 0, time.monotonic() + _PAUSE
-            block.append(line)
-            num_characters += len(line)
-            is_full = len(block) >= _MOST_LINES or num_characters >= _MOST_CHARACTERS
-            if is_full or not lines.comes_by(deadline):
-                yield block
-                block = []
-    except UserError:
-        yield block
-        raise
-    if block:
-        yield block
 
 
 def _format(number: int, translation: Translation, num_best: int | None) -> str:

@@ -6,9 +6,15 @@ import select
 import time
 from collections.abc import Iterator
 
+from transformer_jax.data.lines import iter_lines
 from transformer_jax.errors import UserError
 
 _CHUNK = 1 << 16  # Bytes.
+# What is worked on together, as far as it is there: sorting by length is what makes
+# batches dense, but no line is written before most of the others are done.
+_MOST_LINES, _MOST_CHARACTERS = 4_000, 400_000
+# Seconds after which lines no longer wait for others to come.
+_PAUSE = 0.05
 
 
 class ArrivingLines:
@@ -63,3 +69,28 @@ class ArrivingLines:
             self._has_ended = True
             if self._begun:
                 self._lines.append(b"".join(self._begun))
+
+
+def blocks_of_lines(lines: ArrivingLines) -> Iterator[list[str]]:
+    """Yield lines that are there together, those before a line that is no text too.
+
+    Raises:
+      UserError: behind these, if a line is no text.
+    """
+    block: list[str] = []
+    num_characters, deadline = 0, 0.0
+    try:
+        for line in iter_lines(lines):
+            if not block:
+                num_characters, deadline = 0, time.monotonic() + _PAUSE
+            block.append(line)
+            num_characters += len(line)
+            is_full = len(block) >= _MOST_LINES or num_characters >= _MOST_CHARACTERS
+            if is_full or not lines.comes_by(deadline):
+                yield block
+                block = []
+    except UserError:
+        yield block
+        raise
+    if block:
+        yield block

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from transformer_jax.data.token_cache import TokenCache
-from transformer_jax.data.tokenizer import Tokenizer
+from transformer_jax.data.token_cache import Coder, TokenCache
 
 # The ids of each side of a text, as bytes.
 Key = tuple[bytes, ...]
@@ -55,7 +54,7 @@ class Repetitions:
 def count_repetitions(
     train: TokenCache,
     splits: Mapping[str, Sequence[Sequence[str]]],
-    tokenizers: Sequence[Tokenizer],
+    tokenizers: Sequence[Coder],
 ) -> dict[str, Repetitions]:
     """Go through the training tokens once, and look for the texts of other splits.
 
@@ -91,10 +90,10 @@ def _has_equal_sides(key: Key) -> bool:
 
 
 def _keys_of_lines(
-    sides: Sequence[Sequence[str]], tokenizers: Sequence[Tokenizer]
+    sides: Sequence[Sequence[str]], tokenizers: Sequence[Coder]
 ) -> list[Key]:
     keys = [
-        [np.array(ids, np.int32).tobytes() for ids in tokenizer.encode(lines)]
+        [np.array(ids, np.int32).tobytes() for ids in tokenizer.encode(lines, 1)]
         for tokenizer, lines in zip(tokenizers, sides, strict=True)
     ]
     return list(zip(*keys, strict=True))

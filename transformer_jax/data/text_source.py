@@ -6,6 +6,8 @@ import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
+from transformer_jax.data.labels import Labels
+
 Text = tuple[str, ...]
 
 
@@ -13,7 +15,7 @@ class TextSource(Protocol):
     """Texts by number: the one interface in front of every corpus.
 
     A text is a tuple with a sentence for each side: (source, target) of a pair, or one
-    sentence alone.
+    sentence alone; behind them its label, where it has one.
 
     Attributes:
       drops: texts that the source itself left out, by reason.
@@ -47,14 +49,16 @@ class OpenRequest:
     """What a run asks of every source.
 
     Attributes:
-      languages: a code for each side: two for pairs, one for single sentences.
+      languages: a code for each sentence of a text: two for pairs, or one.
       seed: the run's.
       index_directory: where a source may keep what makes its text quick to reach.
+      labels: the names that labels are made of; None: texts have none.
     """
 
     languages: tuple[str, ...]
     seed: int
     index_directory: pathlib.Path
+    labels: Labels | None = None
 
 
 class OneSide:

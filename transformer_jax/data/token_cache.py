@@ -13,13 +13,12 @@ import pathlib
 import zlib
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from transformer_jax.data.shards import Shard, find_damage, gather_ids
 from transformer_jax.data.text_source import TextSource
-from transformer_jax.data.tokenizer import Tokenizer
 from transformer_jax.errors import UserError
 from transformer_jax.files import read_checked_json, with_checksum, write_atomically
 
@@ -29,9 +28,27 @@ _FORMAT_VERSION = 1
 _MANIFEST = "manifest.json"
 
 
+class Coder(Protocol):
+    """Makes numbers of a side's texts: a tokenizer, or labels."""
+
+    @property
+    def vocab_size(self) -> int:
+        """One more than the largest number."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of what it does."""
+        ...
+
+    def encode(self, sentences: Sequence[str], num_threads: int, /) -> list[list[int]]:
+        """Return the numbers of each text."""
+        ...
+
+
 def cache_key(
     source: TextSource,
-    tokenizers: Sequence[Tokenizer],
+    tokenizers: Sequence[Coder],
     *,
     max_length: int,
     max_length_ratio: float = 0.0,
@@ -46,7 +63,7 @@ def cache_key(
 
 def build_token_cache(
     source: TextSource,
-    tokenizers: Sequence[Tokenizer],
+    tokenizers: Sequence[Coder],
     directory: str | os.PathLike[str],
     *,
     max_length: int,
@@ -195,7 +212,7 @@ class _ShardWriter:
     def __init__(
         self,
         source: TextSource,
-        tokenizers: Sequence[Tokenizer],
+        tokenizers: Sequence[Coder],
         directory: pathlib.Path,
         settings: dict[str, Any],
         key: str,

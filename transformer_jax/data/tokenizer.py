@@ -70,22 +70,26 @@ class SpecialIds(NamedTuple):
 
 
 def sample_sentences(
-    source: TextSource, tokenizer_sentences: int, seed: int = 0
+    source: TextSource,
+    tokenizer_sentences: int,
+    seed: int = 0,
+    num_sentences: int | None = None,
 ) -> Iterator[str]:
-    """Yield some texts' sentences, all sides of each, in the order of the source.
+    """Yield some texts' sentences, all of each, in the order of the source.
 
     Args:
       source: of the texts.
-      tokenizer_sentences: how many, all sides together, at most.
+      tokenizer_sentences: how many at most, those of all texts together.
       seed: of the choice.
+      num_sentences: of a text, without its labels; None: all that it has.
     """
-    num_texts = tokenizer_sentences // len(source[0])
+    num_texts = tokenizer_sentences // len(source[0][:num_sentences])
     indices: Sequence[int] = range(len(source))
     if len(source) > num_texts:
         indices = sorted(random.Random(seed).sample(range(len(source)), num_texts))
     for start in range(0, len(indices), _TEXTS_AT_ONCE):
         for text in source.gather(indices[start : start + _TEXTS_AT_ONCE]):
-            yield from text
+            yield from text[:num_sentences]
 
 
 def train_tokenizer(

@@ -17,6 +17,7 @@ from transformer_jax.decoding.hypotheses import (
     SearchResult,
     SearchSettings,
 )
+from transformer_jax.decoding.length_batches import length_batches
 from transformer_jax.decoding.search import GrowCacheFn, split_rows
 from transformer_jax.decoding.split import split_line
 from transformer_jax.decoding.translations import (
@@ -32,8 +33,6 @@ from transformer_jax.decoding.translator_settings import (
 )
 from transformer_jax.errors import UserError
 from transformer_jax.models.interface import TranslationModel
-
-_SHORTEST_SHAPE = 16  # Source tokens; shorter sentences are padded to this.
 
 
 class TextTokenizer(Protocol):
@@ -161,7 +160,12 @@ class Translator:
         self, pieces: list[list[int]], progress: Callable[[int], None] | None
     ) -> Iterator[dict[int, tuple[Candidate, ...]]]:
         """Yield, batch by batch, the candidates of pieces by their places."""
-        for chosen, num_rows, source_length in self._plan_batches(pieces):
+        for chosen, num_rows, source_length in length_batches(
+            [len(piece) + 1 for piece in pieces],
+            tokens_per_batch=self.settings.tokens_per_batch,
+            longest=self.settings.max_source_length,
+            row_multiple=self._num_devices,
+        ):
             sentences = [pieces[i] for i in chosen]
             shape, settings = (num_rows, source_length), self._search_settings
             found = self._find_candidates(sentences, shape, settings)
@@ -188,30 +192,6 @@ class Translator:
             result = self._search(sentences, *shape, settings)
         limits = [self._max_length(len(sentence)) for sentence in sentences]
         return self._read_result(result, limits)
-
-    def _plan_batches(
-        self, pieces: list[list[int]]
-    ) -> Iterator[tuple[list[int], int, int]]:
-        """Yield which pieces share a batch, its rows and its source length.
-
-        Source lengths double from 16 up, and a short list takes 1/8, 1/64, ... of the
-        rows, so that translating never takes more than a handful of shapes. Devices
-        share the rows evenly, which may take a few more.
-        """
-        by_length: dict[int, list[int]] = {}
-        for i in sorted(range(len(pieces)), key=lambda i: len(pieces[i])):
-            source_length = _SHORTEST_SHAPE
-            while source_length < len(pieces[i]) + 1:
-                source_length *= 2
-            source_length = min(source_length, self.settings.max_source_length)
-            by_length.setdefault(source_length, []).append(i)
-        for source_length, members in by_length.items():
-            rows = max(1, self.settings.tokens_per_batch // source_length)
-            while rows >= 8 and len(members) <= rows // 8:
-                rows //= 8
-            rows += -rows % self._num_devices
-            for start in range(0, len(members), rows):
-                yield members[start : start + rows], rows, source_length
 
     def _search(
         self,

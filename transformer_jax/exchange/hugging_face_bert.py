@@ -10,12 +10,13 @@ import numpy as np
 from flax.traverse_util import flatten_dict, unflatten_dict
 
 from transformer_jax.errors import UserError
-from transformer_jax.files import as_path, write_atomically
+from transformer_jax.files import as_path, read_json, write_atomically
 from transformer_jax.models.bert import PRETRAINING_INPUTS, Bert
 from transformer_jax.models.bert_config import BertConfig
 from transformer_jax.models.parameters import param_shapes
 
 _CONFIG, _WEIGHTS = "config.json", "model.safetensors"
+VOCABULARY = "vocab.txt"
 _ENCODER = "bert."
 
 # A field of `BertConfig` → its name in config.json.
@@ -167,6 +168,12 @@ def _full_name(name: str) -> str:
     for older, newer in _OLDER.items():
         name = name.replace(older, newer)
     return name if name.startswith((_ENCODER, "cls.")) else _ENCODER + name
+
+
+def is_directory(path: str | os.PathLike[str]) -> bool:
+    """Tell whether transformers wrote a model there: a run's config names no type."""
+    found = read_json(as_path(path) / _CONFIG)
+    return isinstance(found, dict) and "model_type" in found
 
 
 def read_directory(

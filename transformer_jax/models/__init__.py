@@ -3,7 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from transformer_jax.models.bert import PRETRAINING_INPUTS, Bert
+from transformer_jax.models.bert import (
+    CLASSIFICATION_INPUTS,
+    PRETRAINING_INPUTS,
+    TAGGING_INPUTS,
+    Bert,
+)
 from transformer_jax.models.bert_config import BertConfig
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.convolutional import Convolutional
@@ -23,12 +28,12 @@ class ModelKind(NamedTuple):
     Attributes:
       module: config → module; offers what models/interface.py says.
       config: frozen dataclass of its sizes; it declares the fields of `config.model`.
-      inputs: what it is called with. It can learn the tasks that have the same.
+      inputs: what it can be called with: it learns the tasks that ask for one of these.
     """
 
     module: Callable[[Any], Any]
     config: type
-    inputs: Mapping[str, Any] = TRANSLATION_INPUTS
+    inputs: tuple[Mapping[str, Any], ...] = (TRANSLATION_INPUTS,)
 
 
 MODELS = {
@@ -38,8 +43,12 @@ MODELS = {
     "restricted_transformer": ModelKind(Transformer, RestrictedTransformerConfig),
     "convolutional": ModelKind(Convolutional, ConvolutionalConfig),
     "dilated": ModelKind(Dilated, DilatedConfig),
-    "bert": ModelKind(Bert, BertConfig, PRETRAINING_INPUTS),
+    "bert": ModelKind(
+        Bert,
+        BertConfig,
+        (PRETRAINING_INPUTS, CLASSIFICATION_INPUTS, TAGGING_INPUTS),
+    ),
 }
 TRANSLATION_MODELS = {
-    name: kind for name, kind in MODELS.items() if kind.inputs is TRANSLATION_INPUTS
+    name: kind for name, kind in MODELS.items() if TRANSLATION_INPUTS in kind.inputs
 }

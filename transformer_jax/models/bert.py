@@ -1,8 +1,9 @@
 """BERT: an encoder that is pre-trained on text alone (Devlin et al. 2018).
 
 Its layers are the Transformer's encoder layers, with biases and GELU. Around them stand
-embeddings of tokens, positions and token types, and two heads for pre-training: one
-predicts hidden tokens, one whether the second sentence follows the first.
+embeddings of tokens, positions and token types, and three heads: two for pre-training,
+which predict hidden tokens and whether the second sentence follows the first, and the
+one layer that is added for classes.
 """
 
 import flax.linen as nn
@@ -21,12 +22,20 @@ from transformer_jax.models.stacks import Encoder
 
 _ROW = jax.ShapeDtypeStruct((1, 1), jnp.int32)
 # What the model is called with, in the least shape: enough to make parameters from.
+# Each call makes the head that it uses.
 PRETRAINING_INPUTS = {
     "tokens": _ROW,
     "segments": _ROW,
     "token_types": _ROW,
     "masked_places": _ROW,
 }
+CLASSIFICATION_INPUTS = {
+    "tokens": _ROW,
+    "segments": _ROW,
+    "token_types": _ROW,
+    "method": "classify",
+}
+TAGGING_INPUTS = {**CLASSIFICATION_INPUTS, "method": "tag"}
 
 
 class Table(nn.Module):
@@ -125,6 +134,15 @@ class Bert(nn.Module):
             use_bias=True,
             init_stddev=config.init_stddev,
         )
+        self.classifier_dropout = Dropout(config.dropout_rate)
+        self.classifier = Linear(
+            (config.d_model,),
+            (config.num_classes,),
+            ("d_model",),
+            ("classes",),
+            use_bias=True,
+            init_stddev=config.init_stddev,
+        )
 
     def __call__(
         self,
@@ -161,6 +179,48 @@ class Bert(nn.Module):
         table = self.token_embedding.embedding
         logits = self.token_prediction(take(x, masked_places), table)
         return logits, self.next_sentence(self.pool(x))
+
+    def classify(
+        self,
+        tokens: jax.Array,
+        *,
+        segments: jax.Array,
+        token_types: jax.Array,
+        dropout: DropoutBits | None = None,
+    ) -> jax.Array:
+        """Score the classes of each row (Section 4, Figure 4a and b).
+
+        Args:
+          tokens: [batch, length] int32.
+          segments: [batch, length], 0 on padding.
+          token_types: [batch, length], 0 for the first sentence, 1 for the second.
+          dropout: randomness with `rows` [batch].
+
+        Returns:
+          Logits [batch, 1, num_classes].
+        """
+        x = self.encode(
+            tokens, segments=segments, token_types=token_types, dropout=dropout
+        )
+        return self.classifier(self.classifier_dropout(self.pool(x), dropout))[:, None]
+
+    def tag(
+        self,
+        tokens: jax.Array,
+        *,
+        segments: jax.Array,
+        token_types: jax.Array,
+        dropout: DropoutBits | None = None,
+    ) -> jax.Array:
+        """Score the classes of each position (Section 4, Figure 4d).
+
+        Returns:
+          Logits [batch, length, num_classes].
+        """
+        x = self.encode(
+            tokens, segments=segments, token_types=token_types, dropout=dropout
+        )
+        return self.classifier(self.classifier_dropout(x, dropout))
 
     def encode(
         self,

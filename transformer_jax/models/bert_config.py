@@ -38,10 +38,12 @@ class BertConfig:
 
     Attributes:
       vocab_size: number of pieces.
+      num_classes: that the task tells apart; 0 for pre-training.
     """
 
     vocab_size: int
     _: dataclasses.KW_ONLY
+    num_classes: int = 0
     num_layers: int = fixed(12, "layers of the encoder", least=1)
     d_model: int = fixed(768, "width of every layer's output", least=1)
     d_ff: int = fixed(3072, "inner width of the feed-forward sub-layer", least=1)

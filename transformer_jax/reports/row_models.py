@@ -5,7 +5,7 @@ from typing import Any
 
 from transformer_jax.config.sections import PAPER_TOKENS_PER_BATCH, PAPER_VOCAB_SIZE
 from transformer_jax.costs.flops import SENTENCE_LENGTH, training_flops
-from transformer_jax.data.tokenizer import Tokenizer
+from transformer_jax.data.tokenizer_file import AnyTokenizer, read_tokenizer
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.interface import TranslationModel
 from transformer_jax.models.parameters import count_params, param_shapes
@@ -42,7 +42,7 @@ def of_run(run: RunSummary) -> Parts:
     Raises:
       UserError: if the run has no tokenizer yet.
     """
-    return build_parts(run.directory.read_config(), (_tokenizer_of_run(run),))
+    return build_parts(run.directory.read_config(), vocab_size_of_run(run))
 
 
 def vocab_size_of_run(run: RunSummary) -> int:
@@ -50,8 +50,8 @@ def vocab_size_of_run(run: RunSummary) -> int:
     return _tokenizer_of_run(run).vocab_size
 
 
-def _tokenizer_of_run(run: RunSummary) -> Tokenizer:
-    return Tokenizer(run.directory.tokenizer_path)
+def _tokenizer_of_run(run: RunSummary) -> AnyTokenizer:
+    return read_tokenizer(run.directory.tokenizer_path)
 
 
 def num_params_of_run(run: RunSummary) -> int:

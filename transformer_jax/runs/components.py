@@ -5,7 +5,6 @@ dataclasses and functions.
 """
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -13,7 +12,8 @@ import ml_collections
 import optax
 
 from transformer_jax.config.sections import DecodingSection
-from transformer_jax.data.tokenizer import Tokenizer
+from transformer_jax.data.tokenizer_file import AnyTokenizer
+from transformer_jax.decoding.classifier import Classifier, ClassifierSettings
 from transformer_jax.decoding.translator import Translator
 from transformer_jax.decoding.translator_settings import (
     TranslatorSettings,
@@ -50,7 +50,7 @@ class Parts:
       task: what it is trained for.
     """
 
-    model: TranslationModel
+    model: Any
     task: Task
 
 
@@ -67,8 +67,8 @@ def check_parts(config: ml_collections.ConfigDict, vocab_size: int) -> None:
     task = build_task(config)
     _check_model(config, task)
     model = build_model(config, vocab_size, vocab_size)
-    _check_longest(config, model)
-    _check_rows(config)
+    _check_longest(config, model, task)
+    _check_rows(config, task)
     build_schedule(config, model)
     translator_settings(config, model)
     for section in ("decoding", "evaluation"):
@@ -80,12 +80,9 @@ def check_parts(config: ml_collections.ConfigDict, vocab_size: int) -> None:
         task.check_languages(languages(config, task))
 
 
-def build_parts(
-    config: ml_collections.ConfigDict, tokenizers: Sequence[Tokenizer]
-) -> Parts:
-    """Return the model and the task that the config names, for these vocabularies."""
-    sizes = tokenizers[0].vocab_size, tokenizers[-1].vocab_size
-    return Parts(build_model(config, *sizes), build_task(config))
+def build_parts(config: ml_collections.ConfigDict, vocab_size: int) -> Parts:
+    """Return the model and the task that the config names, for a vocabulary."""
+    return Parts(build_model(config, vocab_size, vocab_size), build_task(config))
 
 
 def build_task(config: ml_collections.ConfigDict) -> Task:
@@ -96,9 +93,11 @@ def build_task(config: ml_collections.ConfigDict) -> Task:
 
 
 def languages(config: ml_collections.ConfigDict, task: Task) -> tuple[str, ...]:
-    """Return a language for each side of the task's texts."""
+    """Return a language for each sentence of the task's texts."""
+    if task.labels is not None:
+        return (config.data.source_language,) * task.num_sentences
     data = config.data
-    return (data.source_language, data.target_language)[: len(task.sides)]
+    return (data.source_language, data.target_language)[: task.num_sentences]
 
 
 def build_model(
@@ -115,6 +114,9 @@ def build_model(
         "source_vocab_size": source_vocab_size,
         "target_vocab_size": target_vocab_size,
     }
+    labels = build_task(config).labels
+    if labels is not None:
+        sizes["num_classes"] = labels.vocab_size
     own = {field.name for field in dataclasses.fields(kind.config)}
     with naming("config.model"):
         return kind.module(
@@ -190,7 +192,7 @@ def build_translator(
     config: ml_collections.ConfigDict,
     model: TranslationModel,
     params: Any,
-    tokenizers: tuple[Tokenizer, ...],
+    tokenizers: tuple[AnyTokenizer, ...],
     **changes: Any,
 ) -> Translator:
     """Return a translator as the config says, with `changes` to its settings.
@@ -208,6 +210,24 @@ def build_translator(
         return Translator(model, params, source, target, settings, batch_sharding(mesh))
     except ValueError as error:
         raise UserError(str(error)) from error
+
+
+def build_classifier(
+    config: ml_collections.ConfigDict,
+    parts: Parts,
+    params: Any,
+    tokenizer: AnyTokenizer,
+) -> Classifier:
+    """Return a classifier as the config says, on as many devices as a translator."""
+    task = parts.task
+    if task.labels is None or task.row_length is None:
+        raise ValueError(f"the task {config.task.name} has no labels")
+    settings = ClassifierSettings(task.row_length, config.decoding.tokens_per_batch)
+    mesh = make_mesh(jax.devices()[: config.sharding.data or None])
+    params = jax.device_put(params, replicated(mesh))
+    return Classifier(
+        parts.model, params, tokenizer, task.labels, settings, batch_sharding(mesh)
+    )
 
 
 def build_mesh(config: ml_collections.ConfigDict) -> jax.sharding.Mesh:
@@ -236,17 +256,27 @@ def loop_settings(config: ml_collections.ConfigDict, score_name: str) -> LoopSet
 
 def _check_model(config: ml_collections.ConfigDict, task: Task) -> None:
     """Make sure that the model can learn the task."""
-    if MODELS[config.model.name].inputs is not task.inputs:
-        able = [name for name, kind in MODELS.items() if kind.inputs is task.inputs]
+    able = [name for name, kind in MODELS.items() if task.inputs in kind.inputs]
+    if config.model.name not in able:
         raise UserError(
             f"config.model.name={config.model.name} does not learn config.task.name="
             f"{config.task.name}. Models that do: {', '.join(able)}."
         )
 
 
-def _check_longest(config: ml_collections.ConfigDict, model: TranslationModel) -> None:
+def _check_longest(
+    config: ml_collections.ConfigDict, model: TranslationModel, task: Task
+) -> None:
     """Make sure that the model has room for the longest sentences."""
     longest = model.config.longest_length
+    if task.row_length is not None:
+        if longest is not None and longest < task.row_length - 1:
+            raise UserError(
+                f"config.task.row_length={task.row_length}, but the model that "
+                f"config.model describes has room for {longest + 1} pieces. Raise "
+                "config.model.max_positions or lower the other."
+            )
+        return
     if longest is not None and longest < config.data.max_length:
         raise UserError(
             f"config.data.max_length={config.data.max_length}, but the model that "
@@ -255,8 +285,13 @@ def _check_longest(config: ml_collections.ConfigDict, model: TranslationModel) -
         )
 
 
-def _check_rows(config: ml_collections.ConfigDict) -> None:
+def _check_rows(config: ml_collections.ConfigDict, task: Task) -> None:
     """Make sure that devices and micro-batches can share the rows of every batch."""
+    if task.labels is not None and config.data.batching == "packed":
+        raise UserError(
+            "config.data.batching=packed puts several texts into a row, where "
+            f"config.task.name={config.task.name} needs one. Use bucketed."
+        )
     num_devices = build_mesh(config).size
     num_parts = num_devices * config.training.num_micro_batches
     if config.data.row_multiple % num_parts:

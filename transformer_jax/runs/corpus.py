@@ -1,8 +1,10 @@
 """From a config's text to what training reads: token ids, and a plan of batches."""
 
 import dataclasses
+import functools
 import logging
 import pathlib
+from collections.abc import Sequence
 
 import ml_collections
 import numpy as np
@@ -12,15 +14,22 @@ from transformer_jax.data.batch_shapes import choose_shapes
 from transformer_jax.data.bucketed_plan import plan_buckets
 from transformer_jax.data.packed_plan import plan_packed
 from transformer_jax.data.text_source import TextSource
-from transformer_jax.data.token_cache import TokenCache, build_token_cache, cache_key
-from transformer_jax.data.tokenizer import SpecialIds, Tokenizer
+from transformer_jax.data.token_cache import (
+    Coder,
+    TokenCache,
+    build_token_cache,
+    cache_key,
+)
+from transformer_jax.data.tokenizer import SpecialIds
+from transformer_jax.data.tokenizer_file import AnyTokenizer
 from transformer_jax.files import as_path
-from transformer_jax.runs.components import build_task, languages
+from transformer_jax.runs.components import build_task
 from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.runs.joint_tokenizer import prepare_tokenizer
 from transformer_jax.runs.repetition_record import keep_repetitions
 from transformer_jax.runs.rim import naming
 from transformer_jax.runs.text import keep_text, open_text
+from transformer_jax.tasks.task import Task
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -30,14 +39,13 @@ class Corpus:
     """What training reads.
 
     Attributes:
-      tokenizers: one for each side of a text; the same object, as the vocabulary is
-        joint.
+      tokenizer: of every sentence, as the vocabulary is joint.
       train: the training split as ids.
       validation: likewise, for the validation loss.
       plan: which training texts share a batch.
     """
 
-    tokenizers: tuple[Tokenizer, ...]
+    tokenizer: AnyTokenizer
     train: TokenCache
     validation: TokenCache
     plan: BatchPlan
@@ -45,7 +53,7 @@ class Corpus:
     @property
     def specials(self) -> SpecialIds:
         """The ids that batches need."""
-        return self.tokenizers[0].specials
+        return self.tokenizer.specials
 
 
 def prepare_corpus(
@@ -58,21 +66,20 @@ def prepare_corpus(
     """
     task = build_task(config)
     tokens = tokens_directory(config, directory)
-    sources = open_text(config, languages(config, task), tokens / "lines")
+    sources = open_text(config, task, tokens / "lines")
     tokenizer = prepare_tokenizer(config, directory, sources["train"])
-    tokenizers = (tokenizer,) * len(task.sides)
+    coders = task.coders(tokenizer)
     fingerprints = {split: source.fingerprint() for split, source in sources.items()}
     directory.check_data(fingerprints | {"tokenizer": tokenizer.fingerprint})
     keep_text(directory, sources, task.sides)
-    train = _tokenise(config.data, "train", sources["train"], tokenizers, tokens)
+    tokenise = functools.partial(_tokenise, config.data, task, coders, tokens)
+    train = tokenise("train", sources["train"])
     splits = [split for split in sources if split != "train"]
-    keep_repetitions(directory, train, splits, task.sides, tokenizers)
+    keep_repetitions(directory, train, splits, task.sides, coders)
     plan = plan_training(config, *task.plan_lengths(train.lengths))
     _LOGGER.info("%s", plan.describe())
-    validation = _tokenise(
-        config.data, "validation", sources["validation"], tokenizers, tokens
-    )
-    return Corpus(tokenizers, train, validation, plan)
+    validation = tokenise("validation", sources["validation"])
+    return Corpus(tokenizer, train, validation, plan)
 
 
 def tokens_directory(
@@ -84,23 +91,25 @@ def tokens_directory(
 
 def _tokenise(
     data: ml_collections.ConfigDict,
+    task: Task,
+    coders: Sequence[Coder],
+    directory: pathlib.Path,
     split: str,
     source: TextSource,
-    tokenizers: tuple[Tokenizer, ...],
-    directory: pathlib.Path,
 ) -> TokenCache:
     """Return a split as ids, which lie in a folder of `directory`."""
+    # Validation's loss leaves out what is too long, and nothing else; scores are over
+    # every line. A label is no translation, however short it is.
+    has_ratio = split == "train" and task.labels is None
     settings = {
         "max_length": data.max_length,
-        # Validation's loss leaves out what is too long, and nothing else; scores of
-        # translations are over every line.
-        "max_length_ratio": data.max_length_ratio if split == "train" else 0.0,
+        "max_length_ratio": data.max_length_ratio if has_ratio else 0.0,
     }
-    key = cache_key(source, tokenizers, **settings)
+    key = cache_key(source, coders, **settings)
     with naming("config.data"):
         return build_token_cache(
             source,
-            tokenizers,
+            coders,
             directory / f"{split}-{key}",
             num_threads=data.num_threads,
             **settings,

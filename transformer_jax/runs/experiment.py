@@ -25,7 +25,6 @@ from transformer_jax.models.parameters import count_params, init_params, param_a
 from transformer_jax.runs.components import (
     Parts,
     build_mesh,
-    build_model,
     build_optimizer,
     build_parts,
     build_schedule,
@@ -40,10 +39,9 @@ from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.runs.hardware_record import record_hardware
 from transformer_jax.runs.joint_tokenizer import find_vocab_size
 from transformer_jax.runs.layer_stacking import LayerStacking, choose_stacking
-from transformer_jax.runs.rim import naming
 from transformer_jax.runs.run_lock import training_lock
+from transformer_jax.runs.starting_point import check_start, initial_params
 from transformer_jax.runs.text import check_source
-from transformer_jax.runs.trained_run import read_params
 from transformer_jax.sharding.mesh import (
     batch_sharding,
     describe_devices,
@@ -100,12 +98,10 @@ def train(
         writers = default_writers(config, directory)
     vocab_size = find_vocab_size(config, directory)
     check_parts(config, vocab_size)
-    check_source(config, languages(config, task))
+    check_source(config, task)
     if config.training.init_from is not None and not directory.is_begun:
         # Now as well as after the text, which may take hours to prepare.
-        _params_to_start_from(
-            config, Parts(build_model(config, vocab_size, vocab_size), task)
-        )
+        check_start(config, build_parts(config, vocab_size))
     with (
         training_lock(directory.root) as require_lock,
         CheckpointStore(
@@ -161,7 +157,7 @@ def _train(
 ) -> loop.StopReason:
     """Assemble everything that a training run needs, and run it."""
     corpus = prepare_corpus(config, directory)
-    parts = build_parts(config, corpus.tokenizers)
+    parts = build_parts(config, corpus.tokenizer.vocab_size)
     task = parts.task
     schedule, optimizer = build_schedule(config, parts.model), build_optimizer(config)
     loss_fn = task.make_objective(
@@ -283,7 +279,7 @@ def _start(
         state, dropout_rng, metadata = restored
         _LOGGER.info("Going on from step %d", int(state.step))
         return _Start(stacking.stack(state), stacking, dropout_rng, metadata)
-    params = _initial_params(config, parts, init_rng)
+    params = initial_params(config, parts, init_rng)
     state = jax.device_put(create_state(params, optimizer, use_ema), shardings)
     _LOGGER.info("%d parameters, %d devices", count_params(params), mesh.size)
     return _Start(stacking.stack(state), stacking, dropout_rng, {})
@@ -322,7 +318,7 @@ def _validation(
     validate = task.make_validation(
         ValidationParts(
             model=parts.model,
-            tokenizers=corpus.tokenizers,
+            tokenizers=(corpus.tokenizer,) * task.num_sentences,
             lines=directory.read_split("validation", task.sides),
             languages=languages(config, task),
             mean_metrics=means,
@@ -333,26 +329,6 @@ def _validation(
         )
     )
     return validate
-
-
-def _initial_params(
-    config: ml_collections.ConfigDict, parts: Parts, rng: jax.Array
-) -> Any:
-    """Return new parameters, or those of the run to start from."""
-    if config.training.init_from is None:
-        return init_params(parts.model, rng, parts.task.inputs)
-    params, step = _params_to_start_from(config, parts)
-    _LOGGER.info("Starting from %s, step %d", config.training.init_from, step)
-    return params
-
-
-def _params_to_start_from(
-    config: ml_collections.ConfigDict, parts: Parts
-) -> tuple[Any, int]:
-    """Return the parameters of the run to start from, and their step."""
-    with naming("config.training.init_from"):
-        params, steps = read_params(RunDirectory(config.training.init_from), parts)
-    return params, steps[-1]
 
 
 def _state_shardings(

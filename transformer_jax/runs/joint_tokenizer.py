@@ -13,7 +13,9 @@ from transformer_jax.data.tokenizer import (
     sample_sentences,
     train_tokenizer,
 )
+from transformer_jax.data.tokenizer_file import AnyTokenizer, read_tokenizer
 from transformer_jax.errors import UserError
+from transformer_jax.exchange.hugging_face_bert import VOCABULARY, is_directory
 from transformer_jax.files import as_path, write_atomically
 from transformer_jax.runs.components import build_task
 from transformer_jax.runs.directory import RunDirectory
@@ -22,14 +24,14 @@ from transformer_jax.runs.rim import naming
 _LOGGER = logging.getLogger(__name__)
 
 
-def open_tokenizer(directory: RunDirectory) -> Tokenizer:
+def open_tokenizer(directory: RunDirectory) -> AnyTokenizer:
     """Return the tokenizer that a run was trained with.
 
     Raises:
       UserError: if it is missing or another.
     """
     directory.manifest.check(directory.tokenizer_path)
-    tokenizer = Tokenizer(directory.tokenizer_path)
+    tokenizer = read_tokenizer(directory.tokenizer_path)
     directory.check_tokenizer(tokenizer.fingerprint)
     return tokenizer
 
@@ -42,6 +44,8 @@ def given_tokenizer(config: ml_collections.ConfigDict) -> pathlib.Path | None:
     """
     if config.training.init_from is not None:
         with naming("config.training.init_from"):
+            if is_directory(config.training.init_from):
+                return as_path(config.training.init_from) / VOCABULARY
             start = RunDirectory(config.training.init_from)
             start.read_config()
             return start.tokenizer_path
@@ -60,7 +64,7 @@ def find_vocab_size(config: ml_collections.ConfigDict, directory: RunDirectory) 
     # What a run began with may be gone once it has its own.
     if directory.is_begun and directory.tokenizer_path.exists():
         directory.manifest.check(directory.tokenizer_path)
-        return Tokenizer(directory.tokenizer_path).vocab_size
+        return read_tokenizer(directory.tokenizer_path).vocab_size
     data, start = config.data, config.training.init_from
     given = given_tokenizer(config)
     if given is None:
@@ -72,10 +76,10 @@ def find_vocab_size(config: ml_collections.ConfigDict, directory: RunDirectory) 
         return data.vocab_size
     field = "config.data.tokenizer_path"
     with naming(field if start is None else "config.training.init_from"):
-        tokenizer = Tokenizer(given)
+        tokenizer = read_tokenizer(given)
     if start is not None and data.tokenizer_path:
         with naming(field):
-            other = Tokenizer(data.tokenizer_path)
+            other = read_tokenizer(data.tokenizer_path)
         if other.fingerprint != tokenizer.fingerprint:
             raise UserError(
                 f"{field}={data.tokenizer_path} is another tokenizer than that of "
@@ -95,7 +99,7 @@ def find_vocab_size(config: ml_collections.ConfigDict, directory: RunDirectory) 
 
 def prepare_tokenizer(
     config: ml_collections.ConfigDict, directory: RunDirectory, train: TextSource
-) -> Tokenizer:
+) -> AnyTokenizer:
     """Return the run's tokenizer, after taking one over or training one.
 
     Args:
@@ -109,10 +113,11 @@ def prepare_tokenizer(
     data, path = config.data, directory.tokenizer_path
     if path.exists():
         directory.manifest.check(path)
-        return Tokenizer(path)
+        return read_tokenizer(path)
     if given := given_tokenizer(config):
         # Refuses what is no tokenizer before it becomes the run's.
-        if not Tokenizer(given).has_byte_fallback:
+        tokenizer = read_tokenizer(given)
+        if isinstance(tokenizer, Tokenizer) and not tokenizer.has_byte_fallback:
             _LOGGER.warning(
                 "The tokenizer %s has no byte fallback: characters outside its "
                 "vocabulary will be lost. Train it with --byte_fallback.",
@@ -122,13 +127,16 @@ def prepare_tokenizer(
             shutil.copyfileobj(existing, file)
     else:
         _LOGGER.info("Training the tokenizer (%d pieces)", data.vocab_size)
+        task = build_task(config)
         with naming("config.data"):
             train_tokenizer(
-                sample_sentences(train, data.tokenizer_sentences, config.seed),
+                sample_sentences(
+                    train, data.tokenizer_sentences, config.seed, task.num_sentences
+                ),
                 path,
                 vocab_size=data.vocab_size,
                 normalizer=data.normalizer,
-                control_pieces=build_task(config).control_pieces,
+                control_pieces=task.control_pieces,
             )
     directory.manifest.record([path])
-    return Tokenizer(path)
+    return read_tokenizer(path)

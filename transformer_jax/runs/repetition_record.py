@@ -10,8 +10,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 
 from transformer_jax.data.repeated_texts import Repetitions, count_repetitions
-from transformer_jax.data.token_cache import TokenCache
-from transformer_jax.data.tokenizer import Tokenizer
+from transformer_jax.data.token_cache import Coder, TokenCache
 from transformer_jax.errors import UserError
 from transformer_jax.files import json_bytes, read_checked_json, with_checksum
 from transformer_jax.runs.directory import RunDirectory
@@ -25,7 +24,7 @@ def keep_repetitions(
     train: TokenCache,
     splits: Sequence[str],
     sides: Sequence[str],
-    tokenizers: Sequence[Tokenizer],
+    tokenizers: Sequence[Coder],
 ) -> None:
     """Count what the kept splits repeat, unless that is known, and warn of it.
 
@@ -61,7 +60,7 @@ def file_repetitions(
     directory: RunDirectory,
     tokens: pathlib.Path,
     sides: Sequence[Sequence[str]],
-    tokenizers: Sequence[Tokenizer],
+    tokenizers: Sequence[Coder],
 ) -> Counted:
     """Count what other text than the run's splits repeats, as the split "scored".
 

@@ -236,7 +236,13 @@ def evaluation_name(
     settings: TranslatorSettings,
     extras: Sequence[str] = (),
 ) -> str:
-    """Name an evaluation's files after its text, weights, search and extra scores.
+    """Name an evaluation's files after its text, weights, search and extra scores."""
+    search = f"beam{settings.beam_size}.{settings.length_penalty}{settings.alpha:g}"
+    return ".".join([text, weights_name(steps), search, *extras])
+
+
+def weights_name(steps: Sequence[int]) -> str:
+    """Name the weights of a step, or the mean of several.
 
     Two choices of weights share a name only if they are the same steps: a number of
     steps and both ends say everything about steps at equal distances; for others, a
@@ -247,8 +253,7 @@ def evaluation_name(
         weights = f"average{len(steps)}-{steps[0]}-{steps[-1]}"
         if len({after - before for before, after in itertools.pairwise(steps)}) > 1:
             weights += f"-{_hash(repr(tuple(steps)))}"
-    search = f"beam{settings.beam_size}.{settings.length_penalty}{settings.alpha:g}"
-    return ".".join([text, weights, search, *extras])
+    return weights
 
 
 def _hash(text: str) -> str:

@@ -9,21 +9,24 @@ import ml_collections
 from transformer_jax.config.tree import source_section
 from transformer_jax.data.sources import SOURCES, Source
 from transformer_jax.data.text_source import OpenRequest, TextSource
+from transformer_jax.errors import UserError
 from transformer_jax.fields import from_mapping
+from transformer_jax.runs.components import languages
 from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.runs.rim import naming
+from transformer_jax.tasks.task import Task
 
 
 def open_text(
     config: ml_collections.ConfigDict,
-    languages: tuple[str, ...],
+    task: Task,
     index_directory: pathlib.Path,
 ) -> dict[str, TextSource]:
     """Open each split of the source that the config names.
 
     Args:
       config: of the run.
-      languages: one for each side that is asked for.
+      task: what is asked for of a text.
       index_directory: where the source may keep what makes its text quick to reach.
 
     Raises:
@@ -31,23 +34,36 @@ def open_text(
     """
     source, settings = _settings(config)
     request = OpenRequest(
-        languages=languages,
+        languages=languages(config, task),
         seed=config.seed,
         index_directory=index_directory,
+        labels=task.labels,
     )
     with naming("config.data"):
         return source.open_splits(settings, request)
 
 
-def check_source(config: ml_collections.ConfigDict, languages: tuple[str, ...]) -> None:
+def check_source(config: ml_collections.ConfigDict, task: Task) -> None:
     """Refuse a source that is sure not to open; needs no text.
 
     Raises:
       UserError: names the field.
     """
     source, settings = _settings(config)
+    if source.has_labels != (task.labels is not None):
+        able = [
+            name
+            for name, other in SOURCES.items()
+            if other.has_labels != source.has_labels
+        ]
+        raise UserError(
+            f"config.data.source={config.data.source} has "
+            f"{'labels' if source.has_labels else 'no labels'}, which config.task.name="
+            f"{config.task.name} {'has no use for' if source.has_labels else 'needs'}. "
+            f"Sources that fit: {', '.join(able)}."
+        )
     with naming("config.data"):
-        source.check(settings, languages)
+        source.check(settings, languages(config, task))
 
 
 def _settings(config: ml_collections.ConfigDict) -> tuple[Source, Any]:

@@ -1,4 +1,4 @@
-"""A run to translate with: its model, tokenizers and chosen weights."""
+"""A run to use: its model, tokenizers and chosen weights."""
 
 import dataclasses
 import logging
@@ -8,12 +8,18 @@ from typing import Any
 
 import ml_collections
 
-from transformer_jax.data.tokenizer import Tokenizer
+from transformer_jax.data.tokenizer_file import AnyTokenizer
+from transformer_jax.decoding.classifier import Classifier
 from transformer_jax.decoding.translator import Translator
 from transformer_jax.errors import UserError
 from transformer_jax.models.parameters import param_shapes
 from transformer_jax.runs.averages import find_doubts
-from transformer_jax.runs.components import Parts, build_parts, build_translator
+from transformer_jax.runs.components import (
+    Parts,
+    build_classifier,
+    build_parts,
+    build_translator,
+)
 from transformer_jax.runs.directory import RunDirectory
 from transformer_jax.runs.joint_tokenizer import open_tokenizer
 from transformer_jax.training.averaging import average_last, average_range
@@ -30,14 +36,14 @@ _MOST_TRIES = 5
 
 @dataclasses.dataclass(frozen=True)
 class TrainedRun:
-    """A run with weights to translate with; needs nothing but its directory.
+    """A run with weights to use; needs nothing but its directory.
 
     Attributes:
       directory: the run.
       config: as it was trained.
       parts: its model and its task.
       params: the weights that were chosen.
-      tokenizers: one for each side.
+      tokenizers: one for each sentence of a text.
       steps: the checkpoints that `params` are, or are the mean of.
     """
 
@@ -45,16 +51,16 @@ class TrainedRun:
     config: ml_collections.ConfigDict
     parts: Parts
     params: Any
-    tokenizers: tuple[Tokenizer, ...]
+    tokenizers: tuple[AnyTokenizer, ...]
     steps: tuple[int, ...]
 
     @property
-    def source_tokenizer(self) -> Tokenizer:
+    def source_tokenizer(self) -> AnyTokenizer:
         """Of the first side."""
         return self.tokenizers[0]
 
     @property
-    def target_tokenizer(self) -> Tokenizer:
+    def target_tokenizer(self) -> AnyTokenizer:
         """Of the last side."""
         return self.tokenizers[-1]
 
@@ -68,7 +74,8 @@ class TrainedRun:
             raise UserError(
                 f"{self.directory.root} was trained for the task "
                 f"{self.config.task.name!r}, whose runs do not translate. What its "
-                f"validations found is in {self.directory.metrics_path}."
+                f"validations found is in {self.directory.metrics_path}; `predict` is "
+                "for runs that classify."
             )
         return build_translator(
             self.config,
@@ -76,6 +83,22 @@ class TrainedRun:
             self.params,
             self.tokenizers,
             **changes,
+        )
+
+    def classifier(self) -> Classifier:
+        """Return what classifies texts.
+
+        Raises:
+          UserError: if the run does not classify.
+        """
+        if self.parts.task.labels is None:
+            raise UserError(
+                f"{self.directory.root} was trained for the task "
+                f"{self.config.task.name!r}, whose runs do not classify. See "
+                "`translate`."
+            )
+        return build_classifier(
+            self.config, self.parts, self.params, self.source_tokenizer
         )
 
 
@@ -101,8 +124,8 @@ def load_run(
     directory = RunDirectory(workdir)
     config = directory.read_config()
     tokenizer = open_tokenizer(directory)
-    parts = build_parts(config, (tokenizer,))
-    tokenizers = (tokenizer,) * len(parts.task.sides)
+    parts = build_parts(config, tokenizer.vocab_size)
+    tokenizers = (tokenizer,) * parts.task.num_sentences
     params, steps = read_params(directory, parts, checkpoint, average, average_steps)
     for doubt in find_doubts(steps, config.optimizer.warmup_steps):
         _LOGGER.warning("The mean of %d checkpoints %s.", len(steps), doubt)

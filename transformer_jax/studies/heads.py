@@ -182,7 +182,7 @@ STUDY = Study(
         "Small Transformers (2 + 2 layers, pre-norm) on two corpora; dots are seeds."
     ),
     sizes={
-        "full": Sizes({_GRAMMAR: 600, _MULTI30K: 1_500}),
+        "full": Sizes({_GRAMMAR: 600, _MULTI30K: 800}),
         "small": Sizes(
             {_GRAMMAR: 2},
             heads=(1, 2),

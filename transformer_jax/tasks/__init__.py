@@ -3,6 +3,12 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from transformer_jax.tasks.classification import (
+    ClassificationSettings,
+    TaggingSettings,
+    classification,
+    tagging,
+)
 from transformer_jax.tasks.masked_language_model import (
     MaskedLanguageModelSettings,
     masked_language_model,
@@ -28,4 +34,6 @@ TASKS = {
     "masked_language_model": TaskKind(
         MaskedLanguageModelSettings, masked_language_model
     ),
+    "classification": TaskKind(ClassificationSettings, classification),
+    "tagging": TaskKind(TaggingSettings, tagging),
 }

@@ -8,8 +8,11 @@ import numpy as np
 from jax.sharding import NamedSharding
 
 from transformer_jax.data.batch_plan import PlannedBatch
-from transformer_jax.data.token_cache import TokenCache
-from transformer_jax.data.tokenizer import SpecialIds, Tokenizer
+from transformer_jax.data.labels import Labels
+from transformer_jax.data.marked_words import MarkedWords
+from transformer_jax.data.token_cache import Coder, TokenCache
+from transformer_jax.data.tokenizer import SpecialIds
+from transformer_jax.data.tokenizer_file import AnyTokenizer
 from transformer_jax.decoding.translator_settings import TranslatorSettings
 from transformer_jax.training.step import LossFn
 
@@ -23,7 +26,7 @@ class ValidationParts:
 
     Attributes:
       model: the module.
-      tokenizers: one for each side.
+      tokenizers: one for each sentence of a text.
       lines: the split's text, a list of sentences for each side.
       languages: a code for each side.
       mean_metrics: parameters → what the objective sums, as means over the split.
@@ -32,7 +35,7 @@ class ValidationParts:
     """
 
     model: Any
-    tokenizers: tuple[Tokenizer, ...]
+    tokenizers: tuple[AnyTokenizer, ...]
     lines: tuple[Sequence[str], ...]
     languages: tuple[str, ...]
     mean_metrics: Validate
@@ -45,7 +48,8 @@ class Task:
     """What a model is trained for.
 
     Attributes:
-      sides: what the sentences of a text are called: two of a pair, or one alone.
+      sides: what the sentences of a text are called: two of a pair, or one alone; where
+        there are labels, the last is theirs.
       inputs: what the model is called with, to make its parameters from: those of the
         models that can learn it.
       plan_lengths: [sides, texts] tokens of each sentence → the two lengths [texts] by
@@ -64,6 +68,8 @@ class Task:
       score_name: among what validation finds, the number that is best when highest.
       can_translate: whether a run can be given lines, to write one for each.
       control_pieces: what a vocabulary that is trained for it has beside text.
+      labels: the names that texts are labelled with; None: texts have none.
+      row_length: pieces of a row at most, whatever a text has; None: as long as it is.
     """
 
     sides: tuple[str, ...]
@@ -76,3 +82,17 @@ class Task:
     score_name: str
     can_translate: bool
     control_pieces: tuple[str, ...] = ()
+    labels: Labels | None = None
+    row_length: int | None = None
+
+    @property
+    def num_sentences(self) -> int:
+        """Of a text: its sides but for the labels."""
+        return len(self.sides) - (self.labels is not None)
+
+    def coders(self, tokenizer: AnyTokenizer) -> tuple[Coder, ...]:
+        """Return what makes numbers of each side."""
+        if self.labels is None:
+            return (tokenizer,) * self.num_sentences
+        of_text = MarkedWords(tokenizer) if self.labels.is_of_words else tokenizer
+        return (*[of_text] * self.num_sentences, self.labels)

@@ -19,6 +19,11 @@ from transformer_jax.data.sources.grammar import (
     check_grammar,
     open_grammar,
 )
+from transformer_jax.data.sources.labelled_files import (
+    LabelledFileSettings,
+    check_labelled_files,
+    open_labelled_files,
+)
 from transformer_jax.data.sources.text_files import (
     TextFileSettings,
     check_text_files,
@@ -40,16 +45,21 @@ class Source(NamedTuple):
       open_splits: (settings, request) → the splits it has: train and validation, and
         others to be scored on.
       check: refuses (settings, languages) that are sure not to open; needs no text.
+      has_labels: whether its texts are labelled.
     """
 
     settings: type
     open_splits: Callable[[Any, OpenRequest], dict[str, TextSource]]
     check: Callable[[Any, Sequence[str]], None] = _check_nothing
+    has_labels: bool = False
 
 
 SOURCES = {
     "distances": Source(DistanceSettings, open_distances, check_distances),
     "files": Source(TextFileSettings, open_text_files, check_text_files),
     "grammar": Source(GrammarSettings, open_grammar, check_grammar),
+    "labelled": Source(
+        LabelledFileSettings, open_labelled_files, check_labelled_files, has_labels=True
+    ),
     "tfds": Source(TfdsSettings, open_tfds),
 }
