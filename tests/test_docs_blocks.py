@@ -65,6 +65,8 @@ _SHORTENED = {
     "benchmarks.table3_multi30k": "--only_report",
 }
 
+_LABELS = ("no", "yes") * 50
+_BERT_SIZES = {"num_layers": 1, "d_model": 8, "d_ff": 16, "num_heads": 2}
 
 # A config file of one's own.
 _MY_CONFIG = """
@@ -193,6 +195,12 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
         }.items():
             for name in names:
                 shutil.copy(text / f"{split}.{language}", text / f"{name}.{language}")
+    for split in ("train", "validation"):
+        rows = zip(
+            (text / f"{split}.en").read_text().splitlines(), _LABELS, strict=False
+        )
+        table = "".join(f"{sentence}\t{label}\n" for sentence, label in rows)
+        (text / f"{split}.tsv").write_text(f"sentence\tlabel\n{table}")
     for name, source in {"S": "en", "R": "de", "H": "de", "B": "en"}.items():
         shutil.copy(text / f"test.{source}", folder / name)
     shutil.copy(folder / "S", folder / "in.txt")
@@ -261,8 +269,8 @@ def _small_model(command: str) -> str:
     file = re.search(r"--config[ =](configs/\w+\.py)", command)
     if name is None and file is not None:
         text = (ROOT / file[1]).read_text(encoding="utf-8")
-        name = re.search(r'get_config\(model="(\w+)"\)', text)
-    sizes = MODEL_SIZES[name[1] if name else "transformer"]
+        name = re.search(r'get_config\(model="(\w+)"', text)
+    sizes = {**MODEL_SIZES, "bert": _BERT_SIZES}[name[1] if name else "transformer"]
     return "".join(
         f" --config.model.{field}={value}"
         for field, value in sizes.items()

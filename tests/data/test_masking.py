@@ -70,3 +70,29 @@ def test_shares_of_zero_and_one_leave_nothing_to_chance():
     nothing = MaskingRule(4, 10, 1000, rate=0.5, mask_share=0.0, random_share=0.0)
     rows = hide_tokens(np.random.default_rng(0), tokens, is_text, nothing)
     np.testing.assert_array_equal(rows.tokens, tokens)
+
+
+def test_whole_words_are_chosen_as_worked_out_by_hand():
+    # 40 tokens of text, so that 6 may be chosen: words of 4 and of 1 pieces in turn.
+    tokens = np.arange(100, 140, dtype=np.int32)[None].repeat(200, axis=0)
+    words = np.repeat(np.arange(16), [4, 1] * 8)[None].repeat(200, axis=0)
+    rows = hide_tokens(
+        np.random.default_rng(0), tokens, np.ones(tokens.shape, bool), RULE, words
+    )
+    for row in range(200):
+        chosen = set(rows.places[row][rows.weights[row] > 0].tolist())
+        assert 1 <= len(chosen) <= 6
+        for word in range(16):
+            of_word = set(np.flatnonzero(words[row] == word).tolist())
+            assert not chosen & of_word or of_word <= chosen
+    # Behind 4 and 1 there is room for 1, behind 1 and 1 for 4, behind 4 for no other 4.
+    counts = set(rows.weights.sum(axis=1).astype(int).tolist())
+    assert counts >= {4, 5, 6}
+
+
+def test_a_word_longer_than_all_places_is_chosen_in_part():
+    tokens = np.arange(100, 120, dtype=np.int32)[None]
+    words, is_text = np.zeros((1, 20), np.int32), np.ones((1, 20), bool)
+    rows = hide_tokens(np.random.default_rng(0), tokens, is_text, RULE, words)
+    assert rows.weights.tolist() == [[1.0, 1.0, 1.0]]
+    assert rows.places.tolist() == [[0, 1, 2]]

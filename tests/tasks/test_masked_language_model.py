@@ -57,10 +57,10 @@ class _Cache:
     """Two sentences: 11 12 13 and 21 22."""
 
     lengths = np.array([[3, 2]])
+    ids = {0: [11, 12, 13], 1: [21, 22]}
 
     def gather(self, texts):
-        ids = {0: [11, 12, 13], 1: [21, 22]}
-        return (np.concatenate([ids[text] for text in texts]),)
+        return (np.concatenate([self.ids[text] for text in texts]),)
 
 
 # Every word is hidden, so that nothing is left to chance.
@@ -86,6 +86,31 @@ def test_a_row_of_two_sentences_is_laid_out_as_worked_out_by_hand():
     assert {k: v for k, v in hidden.items() if v} == {1: 21, 2: 22, 5: 11, 6: 12, 7: 13}
     # A row that no sentence is in has nothing to predict.
     assert not batch.tokens[1].any() and not batch.loss_weights[1].any()
+
+
+def test_whole_words_are_hidden_together():
+    task = masked_language_model(
+        MaskedLanguageModelSettings(
+            mask_rate=0.4, mask_share=1.0, random_share=0.0, whole_words=True
+        )
+    )
+    assert task.marks_words
+    # The words 11 12, 13 and 21 22: two of five pieces are to be hidden.
+    cache = _Cache()
+    cache.ids = {0: [23, 24, 27], 1: [43, 44]}
+    specials = SpecialIds(0, 1, 2, mask=4, first_text=10, vocab_size=30)
+    found = set()
+    for step in range(20):
+        planned = PlannedBatch(
+            BatchShape(1, 10, 10), np.array([0, 1]), np.array([0, 0]), (0, step)
+        )
+        (row,) = task.make_batch(cache, planned, specials).tokens.tolist()
+        found.add(tuple(row))
+    assert found == {
+        (1, 4, 4, 13, 2, 1, 21, 22, 2, 0),
+        (1, 11, 12, 13, 2, 1, 4, 4, 2, 0),
+        (1, 11, 12, 4, 2, 1, 21, 22, 2, 0),
+    }
 
 
 def test_hidden_tokens_are_learnt_and_a_run_goes_on_bit_for_bit(tmp_path):

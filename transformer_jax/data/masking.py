@@ -48,6 +48,7 @@ def hide_tokens(
     tokens: np.ndarray,
     is_text: np.ndarray,
     rule: MaskingRule,
+    words: np.ndarray | None = None,
 ) -> MaskedRows:
     """Choose tokens to predict, and hide most of them.
 
@@ -56,16 +57,24 @@ def hide_tokens(
       tokens: [rows, length] int32.
       is_text: boolean [rows, length]; only there anything is chosen.
       rule: how many, and what stands in their places.
+      words: [rows, length] the number of each token's word, below `length`, to choose
+        whole words; None: every token by itself.
 
     Returns:
-      The rows; each has `rate` of its text chosen, rounded, and at least one token.
+      The rows; each has `rate` of its text chosen, rounded, and at least one token. Of
+      whole words there are as many as do not make it more, and at least one.
     """
     length = tokens.shape[1]
     num_places = num_masked(length, rule.rate)
-    order = np.argsort(np.where(is_text, rng.random(tokens.shape), 1.0), axis=1)
+    draws = rng.random(tokens.shape)
+    if words is not None:
+        draws = np.take_along_axis(draws, words, axis=1)
+    order = np.argsort(np.where(is_text, draws, 1.0), axis=1, kind="stable")
     places = order[:, :num_places].astype(np.int32)
     num_text = is_text.sum(axis=1)
     num_chosen = np.maximum(np.rint(rule.rate * num_text), 1) * (num_text > 0)
+    if words is not None:
+        num_chosen = _at_ends(np.take_along_axis(words, order, axis=1), num_chosen)
     is_chosen = np.arange(num_places)[None] < num_chosen[:, None]
     truths = np.take_along_axis(tokens, places, axis=1)
     fate = rng.random(places.shape)
@@ -75,6 +84,21 @@ def hide_tokens(
     hidden = tokens.copy()
     np.put_along_axis(hidden, places, np.where(is_chosen, seen, truths), axis=1)
     return MaskedRows(hidden, places, truths, is_chosen.astype(np.float32))
+
+
+def _at_ends(words: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Lower each row's count to the last end of a word, but not below the first's.
+
+    Args:
+      words: [rows, length] numbers of words, those of one side by side.
+      counts: [rows] how many of a row are counted from its start.
+    """
+    ends = np.ones(words.shape, bool)
+    ends[:, :-1] = words[:, 1:] != words[:, :-1]
+    behind = np.where(ends, np.arange(1, words.shape[1] + 1), 0)
+    first = np.argmax(ends, axis=1) + 1
+    within = np.where(behind <= counts[:, None], behind, 0).max(axis=1)
+    return np.where(counts > 0, np.maximum(within, first), 0)
 
 
 def num_masked(length: int, rate: float) -> int:

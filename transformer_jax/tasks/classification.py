@@ -120,6 +120,7 @@ def _make_task(
         score_name=score,
         can_translate=False,
         labels=labels,
+        marks_words=labels.is_of_words,
         row_length=row_length,
     )
 

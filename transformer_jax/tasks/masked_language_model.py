@@ -18,6 +18,7 @@ import numpy as np
 
 from transformer_jax.data.batch import Array
 from transformer_jax.data.batch_plan import PlannedBatch
+from transformer_jax.data.marked_words import unmark
 from transformer_jax.data.masking import MaskingRule, hide_tokens
 from transformer_jax.data.row_layout import RowLayout
 from transformer_jax.data.token_cache import TokenCache
@@ -45,6 +46,9 @@ class MaskedLanguageModelSettings:
     )
     random_share: float = fixed(
         0.1, "share in whose place a random piece stands; the others stay", least=0
+    )
+    whole_words: bool = fixed(
+        False, "choose all pieces of a word, which spaces part; not in the paper"
     )
 
 
@@ -97,6 +101,7 @@ def masked_language_model(settings: MaskedLanguageModelSettings) -> Task:
         score_name="accuracy",
         can_translate=False,
         control_pieces=(MASK_PIECE,),
+        marks_words=settings.whole_words,
     )
 
 
@@ -119,7 +124,11 @@ def _make_batch(
         )
     (ids,) = cache.gather(planned.pairs)
     lengths = cache.lengths[0, planned.pairs]
-    opened = np.insert(ids, np.cumsum(lengths) - lengths, specials.bos)
+    starts = np.cumsum(lengths) - lengths
+    begins = None
+    if settings.whole_words:
+        ids, begins = unmark(ids)
+    opened = np.insert(ids, starts, specials.bos)
     shape = planned.shape.rows, planned.shape.target_length
     layout = RowLayout(lengths + 1, planned.pair_rows, shape)
     tokens = layout.place_tokens(opened, specials.eos, specials.pad)
@@ -133,7 +142,13 @@ def _make_batch(
         settings.mask_share,
         settings.random_share,
     )
-    masked = hide_tokens(np.random.default_rng(planned.seed), tokens, is_text, rule)
+    words = None
+    if begins is not None:  # What opens and closes is a word of its own.
+        begins = np.insert(begins, starts, True)
+        words = np.cumsum(layout.place_tokens(begins, 1, 1), axis=1) - 1
+    masked = hide_tokens(
+        np.random.default_rng(planned.seed), tokens, is_text, rule, words
+    )
     return MaskedBatch(
         tokens=masked.tokens,
         segments=segments,

@@ -69,6 +69,7 @@ class Task:
       can_translate: whether a run can be given lines, to write one for each.
       control_pieces: what a vocabulary that is trained for it has beside text.
       labels: the names that texts are labelled with; None: texts have none.
+      marks_words: whether the ids of a text say where words begin (`MarkedWords`).
       row_length: pieces of a row at most, whatever a text has; None: as long as it is.
     """
 
@@ -83,6 +84,7 @@ class Task:
     can_translate: bool
     control_pieces: tuple[str, ...] = ()
     labels: Labels | None = None
+    marks_words: bool = False
     row_length: int | None = None
 
     @property
@@ -92,7 +94,6 @@ class Task:
 
     def coders(self, tokenizer: AnyTokenizer) -> tuple[Coder, ...]:
         """Return what makes numbers of each side."""
-        if self.labels is None:
-            return (tokenizer,) * self.num_sentences
-        of_text = MarkedWords(tokenizer) if self.labels.is_of_words else tokenizer
-        return (*[of_text] * self.num_sentences, self.labels)
+        of_text = MarkedWords(tokenizer) if self.marks_words else tokenizer
+        of_labels = () if self.labels is None else (self.labels,)
+        return (*[of_text] * self.num_sentences, *of_labels)
