@@ -29,6 +29,12 @@ NUM_PARAMS = {
     "configs.bert.pretrain_tiny": 704_978,
     # The same encoder, 4 385 920 published, and one layer for two classes.
     "configs.bert.finetune": 686_210,
+    # 109 482 240 published, and one layer for three classes, or for two.
+    "configs.bert.glue.mnli": 109_484_547,
+    **dict.fromkeys(
+        (f"configs.bert.glue.{name}" for name in "qqp qnli sst2 cola mrpc rte".split()),
+        109_483_778,
+    ),
     # 109 482 240 published, less 522 * 768; the heads 592 128 + 30 000 and 1538.
     "configs.bert.pretrain_base": 109_705_010,
     # 4000 * 256 + 2 * 256 * 256 for words and positions; a weight-normalised map from m

@@ -14,7 +14,13 @@ from transformer_jax.config import default
 
 def get_config() -> ml_collections.ConfigDict:
     """A million steps of 131 072 tokens, as the paper's 256 rows of 512."""
-    config = default.get_config(model="bert", task="masked_language_model")
+    config = default.get_bert_config(
+        "masked_language_model",
+        "base",
+        num_steps=1_000_000,
+        warmup_steps=10_000,
+        peak_learning_rate=1e-4,
+    )
     config.data.update(
         train_source="train.txt",
         validation_source="validation.txt",
@@ -24,18 +30,6 @@ def get_config() -> ml_collections.ConfigDict:
         packed_length=512,
         max_length=510,
     )
-    config.model.update(default.bert_sizes("base"))
-    config.optimizer.update(
-        schedule="linear",
-        warmup_steps=10_000,
-        num_steps=1_000_000,
-        peak_learning_rate=1e-4,
-        beta2=0.999,
-        epsilon=1e-6,
-        clip_norm=1.0,
-        weight_decay=0.01,
-    )
-    config.training.update(num_steps=1_000_000, label_smoothing=0.0)
     config.evaluation.eval_every_steps = 10_000
     config.checkpoints.update(save_every_steps=10_000, keep_params=5)
     return config

@@ -11,7 +11,13 @@ from transformer_jax.config import default
 
 def get_config() -> ml_collections.ConfigDict:
     """Two layers of width 128; several sentences share a row, none sees another."""
-    config = default.get_config(model="bert", task="masked_language_model")
+    config = default.get_bert_config(
+        "masked_language_model",
+        "tiny",
+        num_steps=3_000,
+        warmup_steps=200,
+        peak_learning_rate=1e-3,
+    )
     config.data.update(
         source="grammar",
         vocab_size=2_000,
@@ -20,18 +26,8 @@ def get_config() -> ml_collections.ConfigDict:
         tokens_per_batch=4_096,
         max_length=96,
     )
-    config.model.update(default.bert_sizes("tiny"), max_positions=128)
-    config.optimizer.update(
-        schedule="linear",
-        warmup_steps=200,
-        num_steps=3_000,
-        peak_learning_rate=1e-3,
-        beta2=0.999,
-        epsilon=1e-6,
-        clip_norm=1.0,
-        weight_decay=0.01,
-    )
-    config.training.update(num_steps=3_000, label_smoothing=0.0, log_every_steps=50)
+    config.model.max_positions = 128
+    config.training.log_every_steps = 50
     config.evaluation.eval_every_steps = 500
     config.checkpoints.update(
         save_every_steps=500, save_every_minutes=0.0, keep_params=2

@@ -14,6 +14,7 @@ from transformer_jax.commands.messages import command
 from transformer_jax.commands.parser import PROGRAM, CommandParser
 from transformer_jax.reports import (
     accelerator_rates,
+    bert,
     card,
     cost,
     field_list,
@@ -53,6 +54,10 @@ _REPORTS: dict[str, tuple[str, Callable[[argparse.Namespace], Report]]] = {
     "table3": (
         "variations of the base model, and their parameters",
         lambda options: table3.make_report(options.workdirs),
+    ),
+    "bert": (
+        "the eleven tasks of BERT's paper, and how to run them",
+        lambda options: bert.make_report(options.workdirs),
     ),
     "cost": (
         "time and cost: of the base run, estimated, or of runs",
@@ -127,7 +132,7 @@ def _parse() -> argparse.Namespace:
 
 def _add_arguments(report: argparse.ArgumentParser, name: str) -> None:
     """Add the options of the report of a name."""
-    if name in ("table2", "table3", "cost", "card", "reproduce", "sizes"):
+    if name in ("table2", "table3", "bert", "cost", "card", "reproduce", "sizes"):
         report.add_argument(
             "--workdirs",
             nargs="+",

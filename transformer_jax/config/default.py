@@ -70,6 +70,44 @@ def with_model(
     return changed
 
 
+def get_bert_config(
+    task: str,
+    size: str,
+    *,
+    num_steps: int,
+    warmup_steps: int,
+    peak_learning_rate: float,
+) -> ml_collections.ConfigDict:
+    """Return a config of BERT as its paper trains it (Devlin et al. 2018, A.2 and A.3).
+
+    AdamW, a learning rate that rises and falls along lines, and no label smoothing.
+
+    Args:
+      task: a name in `TASKS`.
+      size: as `bert_sizes` knows it.
+      num_steps: of the training.
+      warmup_steps: in which the learning rate rises.
+      peak_learning_rate: where it stops to.
+
+    Raises:
+      UserError: if there is no such task or size.
+    """
+    config = get_config("bert", task)
+    config.model.update(bert_sizes(size))
+    config.optimizer.update(
+        schedule="linear",
+        warmup_steps=warmup_steps,
+        num_steps=num_steps,
+        peak_learning_rate=peak_learning_rate,
+        beta2=0.999,
+        epsilon=1e-6,
+        clip_norm=1.0,
+        weight_decay=0.01,
+    )
+    config.training.update(num_steps=num_steps, label_smoothing=0.0)
+    return config
+
+
 def bert_sizes(size: str) -> dict[str, int]:
     """Return `config.model`'s sizes of BERT by their name, as "tiny" or "base".
 
