@@ -6,7 +6,8 @@ import numpy as np
 
 from tests.models import small
 from transformer_jax.models.recurrent import Recurrent, RecurrentConfig
-from transformer_jax.studies import jacobians
+from transformer_jax.runs.components import build_model
+from transformer_jax.studies import jacobians, long_dependencies
 
 V = small.VOCAB_SIZE
 
@@ -52,3 +53,11 @@ def test_what_an_lstm_forgets_falls_with_distance():
     )
     near, middle, far = (float(norm(distance)) for distance in (1, 10, 40))
     assert near > 2 * middle > 4 * far > 0
+
+
+def test_every_system_of_the_full_form_has_room_for_the_longest_distance():
+    full = jacobians.STUDY.sizes["full"]
+    for system in full.training.systems:
+        config = long_dependencies.make_config(full.training, system, seed=0)
+        longest = build_model(config, V, V).config.longest_length
+        assert longest is None or longest > max(full.distances), system
