@@ -103,20 +103,16 @@ def _make_task(
         lengths = row_lengths(lengths[:-1], row_length) - 1
         return lengths, lengths
 
-    def make_objective(model: Bert, **smoothing: Any) -> LossFn:
-        return _make_objective(model, labels, row_length, **smoothing)
-
-    def make_validation(parts: ValidationParts) -> Validate:
-        return _make_validation(parts, labels, row_length)
-
     return Task(
         sides=(*sides, "labels"),
         inputs=TAGGING_INPUTS if labels.is_of_words else CLASSIFICATION_INPUTS,
         plan_lengths=plan_lengths,
         make_batch=functools.partial(_make_batch, is_of_words=labels.is_of_words),
-        make_objective=make_objective,
+        make_objective=functools.partial(_make_objective, labels=labels),
         check_languages=lambda languages: None,  # Any will do.
-        make_validation=make_validation,
+        make_validation=functools.partial(
+            _make_validation, labels=labels, row_length=row_length
+        ),
         score_name=score,
         can_translate=False,
         labels=labels,
@@ -168,9 +164,8 @@ def _classes_of_positions(
 
 def _make_objective(
     model: Bert,
-    labels: Labels,
-    row_length: int,
     *,
+    labels: Labels,
     label_smoothing: float,
     label_smoothing_formula: Formula,
 ) -> LossFn:
