@@ -18,6 +18,7 @@ from transformer_jax.tasks.classification import (
     classification,
     tagging,
 )
+from transformer_jax.visualization.attention_maps import collect_attention
 
 SPECIALS = SpecialIds(0, 1, 2)
 ANIMALS = ["dog", "fox", "cat", "hen"]
@@ -117,6 +118,11 @@ def test_texts_are_classified_and_a_run_goes_on_bit_for_bit(animals):
     evaluation = evaluate_classes(run)
     assert evaluation.scores.accuracy == 1.0
     assert evaluation.guesses == evaluation.truths
+    maps = collect_attention(run, "the dog and the hen")
+    num_pieces = len(maps.source_pieces)
+    assert maps.weights["encoder"].shape == (1, 2, num_pieces, num_pieces)
+    assert (maps.source_pieces[0], maps.source_pieces[-1]) == ("<s>", "</s>")
+    np.testing.assert_allclose(maps.weights["encoder"].sum(-1), 1.0, atol=1e-5)
     config = _config(animals, "classification")
     config.training.num_steps = 20
     config.checkpoints.save_every_steps = 20

@@ -33,7 +33,7 @@ def run_of(model, params):
     """What `collect_attention` asks of a run."""
     tokenizer = WordTokenizer()
     return SimpleNamespace(
-        parts=SimpleNamespace(model=model),
+        parts=SimpleNamespace(model=model, task=SimpleNamespace(can_translate=True)),
         params=params,
         source_tokenizer=tokenizer,
         target_tokenizer=tokenizer,

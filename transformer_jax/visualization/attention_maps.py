@@ -59,6 +59,8 @@ def collect_attention(
 ) -> AttentionMaps:
     """Run a run's model on one sentence pair and keep all attention weights.
 
+    Of a run that does not translate there is the encoder alone.
+
     Args:
       run: whose model's attention layers sow `attention_weights`.
       source: one sentence.
@@ -67,24 +69,76 @@ def collect_attention(
     Raises:
       UserError: if the source is empty, or the model keeps no attention weights.
     """
+    if not run.parts.task.can_translate:
+        if target is not None:
+            raise UserError("The run does not translate: leave the target out.")
+        return _of_encoder(run, source)
     source_tokenizer, target_tokenizer = run.source_tokenizer, run.target_tokenizer
     if target is None:
         target = run.translator().translate([source])[0].text
-    source_ids = source_tokenizer.encode([source])[0]
+    source_ids = _encode(run, source)
     target_ids = target_tokenizer.encode([target])[0]
-    if not source_ids:
-        raise UserError(f"The source sentence {source!r} is empty. Give some words.")
     source_tokens = jnp.array([[*source_ids, source_tokenizer.eos_id]], jnp.int32)
     read_tokens = jnp.array([[target_tokenizer.bos_id, *target_ids]], jnp.int32)
-    # Compiled as a whole, which takes less time than compiling operation by operation.
-    apply = jax.jit(functools.partial(run.parts.model.apply, mutable=["intermediates"]))
-    _, collections = apply(
-        {"params": run.params},
-        source_tokens,
-        read_tokens,
+    weights = _collect(
+        run,
+        None,
+        source_tokens=source_tokens,
+        decoder_input_tokens=read_tokens,
         source_segments=jnp.ones_like(source_tokens),
         target_segments=jnp.ones_like(read_tokens),
     )
+    target_pieces = _labels(target_tokenizer.pieces(target_ids))
+    return AttentionMaps(
+        weights=weights,
+        source_pieces=(*_labels(source_tokenizer.pieces(source_ids)), _END),
+        read_pieces=(_BEGIN, *target_pieces),
+        written_pieces=(*target_pieces, _END),
+    )
+
+
+def _of_encoder(run: "TrainedRun", source: str) -> AttentionMaps:
+    """Keep the weights of an encoder, whose sentence has a piece that opens it too."""
+    tokenizer, ids = run.source_tokenizer, _encode(run, source)
+    tokens = jnp.array([[tokenizer.bos_id, *ids, tokenizer.eos_id]], jnp.int32)
+    weights = _collect(
+        run,
+        "encode",
+        tokens=tokens,
+        segments=jnp.ones_like(tokens),
+        token_types=jnp.zeros_like(tokens),
+    )
+    pieces = (_BEGIN, *_labels(tokenizer.pieces(ids)), _END)
+    return AttentionMaps(weights, pieces, read_pieces=(), written_pieces=())
+
+
+def _encode(run: "TrainedRun", source: str) -> list[int]:
+    """Return the ids of a sentence.
+
+    Raises:
+      UserError: if it is empty.
+    """
+    ids = run.source_tokenizer.encode([source])[0]
+    if not ids:
+        raise UserError(f"The source sentence {source!r} is empty. Give some words.")
+    return ids
+
+
+def _collect(
+    run: "TrainedRun", method: str | None, **inputs: jax.Array
+) -> dict[Kind, np.ndarray]:
+    """Call a method of a run's model, and return the weights that it keeps.
+
+    Raises:
+      UserError: if it keeps none.
+    """
+    # Compiled as a whole, which takes less time than compiling operation by operation.
+    apply = jax.jit(
+        functools.partial(
+            run.parts.model.apply, mutable=["intermediates"], method=method
+        )
+    )
+    _, collections = apply({"params": run.params}, **inputs)
     sown = collections.get("intermediates", {})
     of_kinds = {kind: _stack_layers(sown, *_PATHS[kind]) for kind in KINDS}
     weights = {kind: kept for kind, kept in of_kinds.items() if kept is not None}
@@ -93,13 +147,7 @@ def collect_attention(
             "The model keeps no attention weights, so none can be drawn. Name a run "
             "whose model attends, such as a Transformer."
         )
-    target_pieces = _labels(target_tokenizer.pieces(target_ids))
-    return AttentionMaps(
-        weights=weights,
-        source_pieces=(*_labels(source_tokenizer.pieces(source_ids)), _END),
-        read_pieces=(_BEGIN, *target_pieces),
-        written_pieces=(*target_pieces, _END),
-    )
+    return weights
 
 
 def _stack_layers(
