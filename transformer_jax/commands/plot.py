@@ -46,7 +46,7 @@ def _draw_attention(options: argparse.Namespace) -> None:
 
     run = load_run(options.workdir, **weight_options(options))
     target = options.target
-    if target is None:
+    if target is None and run.parts.task.can_translate:
         translator = run.translator(**decoding_options(options))
         target = translator.translate([options.source])[0].text
         print(f"translation: {target}")

@@ -8,7 +8,6 @@ import jax
 
 from transformer_jax.config.sections import PAPER_VOCAB_SIZE
 from transformer_jax.models import TRANSLATION_MODELS
-from transformer_jax.models.interface import TranslationModel
 from transformer_jax.models.parameters import param_shapes
 from transformer_jax.reports.render import Column, Part, Report, Row, spaced
 from transformer_jax.reports.row_models import of_run
@@ -44,18 +43,17 @@ def make_report(workdirs: Sequence[str] = ()) -> Report:
     Raises:
       UserError: if one is no run, or has no tokenizer yet.
     """
-    models: dict[str, tuple[str, TranslationModel]] = {}
+    parts: list[Part] = []
     for run in read_runs(workdirs):
-        name = run.config["model"]["name"]
-        models[f"{run.name}: {name}"] = (name, of_run(run).model)
-    if not models:
+        name, of_this = run.config["model"]["name"], of_run(run)
+        shapes = param_shapes(of_this.model, of_this.task.inputs)
+        table = _rows(name, of_this.model, shapes)
+        parts.append(Part(f"{run.name}: {name}", _COLUMNS, table))
+    if not parts:
         for name, kind in TRANSLATION_MODELS.items():
-            sizes = kind.config(PAPER_VOCAB_SIZE, PAPER_VOCAB_SIZE)
-            models[name] = (name, kind.module(sizes))
-    parts = [
-        Part(title, _COLUMNS, _rows(name, model))
-        for title, (name, model) in models.items()
-    ]
+            model = kind.module(kind.config(PAPER_VOCAB_SIZE, PAPER_VOCAB_SIZE))
+            table = _rows(name, model, param_shapes(model))
+            parts.append(Part(name, _COLUMNS, table))
     rows = [{"model": part.title} | dict(row) for part in parts for row in part.rows]
     title = "Parameters by formula and as counted"
     if not workdirs:
@@ -63,9 +61,8 @@ def make_report(workdirs: Sequence[str] = ()) -> Report:
     return Report(title, parts, rows, _SYMBOLS)
 
 
-def _rows(name: str, model: Any) -> list[Row]:
-    """Return a row for each term of a model, then their sum."""
-    shapes = param_shapes(model)
+def _rows(name: str, model: Any, shapes: Any) -> list[Row]:
+    """Return a row for each term of a model with such parameters, then their sum."""
     terms = SIZE_FORMULAS[name](model.config) if name in SIZE_FORMULAS else []
     rows: list[Row] = [
         {
