@@ -13,9 +13,7 @@ import pytest
 
 from tests.tiny_run import train_one_step
 from transformer_jax.commands import translate
-from transformer_jax.data.arriving_lines import ArrivingLines
 from transformer_jax.decoding.translations import Candidate, Translation
-from transformer_jax.errors import UserError
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -94,28 +92,6 @@ def test_output_that_cannot_be_written_ends_with_one_line(run):
         "translate: error: Cannot write the translation: No space left on device. "
         "No line was translated."
     )
-
-
-def _blocks(path: pathlib.Path, text: bytes) -> Iterator[list[str]]:
-    path.write_bytes(text)
-    with path.open("rb") as file:
-        yield from translate._blocks(ArrivingLines(file.fileno()))
-
-
-def test_what_is_there_is_translated_together(tmp_path, monkeypatch):
-    blocks = _blocks(tmp_path / "text", b"word\n" * 9_000)
-    assert [len(block) for block in blocks] == [4_000, 4_000, 1_000]
-    monkeypatch.setattr(translate, "_MOST_CHARACTERS", 10)
-    blocks = _blocks(tmp_path / "text", b"four\nfour\nfour\nand more than ten\n\n")
-    assert [len(block) for block in blocks] == [3, 1, 1]
-    assert list(_blocks(tmp_path / "text", b"")) == []
-
-
-def test_a_line_that_is_not_text_comes_after_the_block_before_it(tmp_path):
-    blocks = _blocks(tmp_path / "text", b"a\nb\n\xff\nc\n")
-    assert next(blocks) == ["a", "b"]
-    with pytest.raises(UserError, match="line 3"):
-        next(blocks)
 
 
 def test_separators_within_a_translation_are_escaped_in_n_best_lists():

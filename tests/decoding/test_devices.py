@@ -56,16 +56,6 @@ def test_eight_devices_translate_as_one_does_without_a_memory():
     assert [line.text for line in eight] == [line.text for line in one]
 
 
-def test_devices_share_the_rows_evenly(params):
-    plan = make(params, MANY, 7)._plan_batches([[3] * 7] * 90)
-    assert [(len(members), rows) for members, rows, _ in plan] == [
-        (42, 42),
-        (42, 42),
-        (6, 42),
-    ]
-    assert list(make(params, MANY, 8)._plan_batches([[3]])) == [([0], 8, 16)]
-
-
 def test_steps_exchange_nothing_but_whether_all_are_done(params, monkeypatch):
     """All that devices tell each other within a block of steps is single numbers."""
     blocks = []

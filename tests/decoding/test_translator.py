@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from transformer_jax.decoding import search
+from transformer_jax.decoding import length_batches, search
 from transformer_jax.decoding import translator as translate_module
 from transformer_jax.decoding.beam_search import beam_search
 from transformer_jax.decoding.translator import Translator
@@ -199,7 +199,7 @@ def test_ids_depend_on_neither_batch_size_nor_order_nor_padding(
     _assert_same_ids(translate(LINES[::-1])[::-1], expected)
     alone = [translation for line in LINES for translation in translate([line])]
     _assert_same_ids(alone, expected)
-    monkeypatch.setattr(translate_module, "_SHORTEST_SHAPE", 48)
+    monkeypatch.setattr(length_batches, "_SHORTEST_SHAPE", 48)
     _assert_same_ids(translate(LINES, max_source_length=48), expected)
 
 
@@ -260,18 +260,6 @@ def test_other_params_need_no_new_compilation(translator, params):
     finally:
         translator.params = params
     assert search._run_block._cache_size() == count
-
-
-def test_shapes_are_few_whatever_the_lines(params):
-    shapes = set()
-    translator = make(params, max_source_length=300, tokens_per_batch=2048)
-    for count in (1, 2, 9, 100, 1000):
-        for length in range(1, 300, 7):
-            plan = list(translator._plan_batches([[3] * length] * count))
-            assert sum(len(members) for members, _, _ in plan) == count
-            shapes.update((rows, source_length) for _, rows, source_length in plan)
-    assert len(shapes) <= 18
-    assert {source_length for _, source_length in shapes} == {16, 32, 64, 128, 256, 300}
 
 
 def test_progress_counts_the_sentences_done(translator):

@@ -90,7 +90,7 @@ def test_an_existing_tokenizer_is_taken_over(tmp_path):
     config.data.tokenizer_path = str(directory.tokenizer_path)
     config.data.vocab_size = 999
     second, _ = _prepare(tmp_path / "second", config)
-    assert second.tokenizers[0].fingerprint == first.tokenizers[0].fingerprint
+    assert second.tokenizer.fingerprint == first.tokenizer.fingerprint
 
 
 def test_a_tokenizer_that_loses_characters_is_taken_over_with_a_warning(

@@ -80,7 +80,8 @@ def get_bert_config(
 ) -> ml_collections.ConfigDict:
     """Return a config of BERT as its paper trains it (Devlin et al. 2018, A.2 and A.3).
 
-    AdamW, a learning rate that rises and falls along lines, and no label smoothing.
+    AdamW, a learning rate that rises and falls along lines, no label smoothing, and ten
+    validations.
 
     Args:
       task: a name in `TASKS`.
@@ -105,6 +106,7 @@ def get_bert_config(
         weight_decay=0.01,
     )
     config.training.update(num_steps=num_steps, label_smoothing=0.0)
+    config.evaluation.eval_every_steps = num_steps // 10
     return config
 
 

@@ -43,8 +43,8 @@ def check_labelled_files(
     Raises:
       UserError: names the field.
     """
-    for split in ("train", "validation"):
-        if not getattr(settings, split):
+    for split, name in (("train", settings.train), ("validation", settings.validation)):
+        if not name:
             raise UserError(
                 f"labelled.{split} is empty. Name a file, relative to "
                 f"labelled.directory={settings.directory!r}."
@@ -73,10 +73,15 @@ def open_labelled_files(
       UserError: if a file cannot be read, or a line has not what is asked for.
     """
     check_labelled_files(settings, request.languages)
+    names = {
+        "train": settings.train,
+        "validation": settings.validation,
+        "test": settings.test,
+    }
     paths = {
         split: as_path(settings.directory or ".") / as_path(name)
-        for split in ("train", "validation", "test")
-        if (name := getattr(settings, split))
+        for split, name in names.items()
+        if name
     }
     for path in paths.values():  # All of them, before the first is read.
         require_regular_file(path)
