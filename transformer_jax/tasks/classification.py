@@ -27,13 +27,13 @@ from transformer_jax.decoding.classifier import (
 )
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation.class_scores import score_classes
-from transformer_jax.evaluation.means import MetricSums, Ratio
+from transformer_jax.evaluation.means import MetricSums
 from transformer_jax.fields import check_declared, fixed
 from transformer_jax.models.bert import CLASSIFICATION_INPUTS, TAGGING_INPUTS, Bert
 from transformer_jax.models.dropout import DropoutBits
-from transformer_jax.tasks.objective import num_correct
+from transformer_jax.tasks.objective import sum_predictions
 from transformer_jax.tasks.task import Task, Validate, ValidationParts
-from transformer_jax.training.losses import Formula, smoothed_cross_entropy
+from transformer_jax.training.losses import Formula
 from transformer_jax.training.step import LossFn, Params
 
 ClassScoreName = Literal["accuracy", "f1", "matthews"]
@@ -172,33 +172,22 @@ def _make_objective(
     """Teach a model the classes.
 
     Returns:
-      A loss function. It sums, over classes: loss (smoothed), nll, in nats, and
-      accuracy; over all positions, padding_share; it counts real tokens.
+      A loss function, of classes; it sums what `sum_predictions` does.
     """
 
     def loss_fn(
         params: Params, batch: LabelledBatch, dropout: DropoutBits | None
     ) -> tuple[jax.Array, tuple[jax.Array, MetricSums]]:
         logits = class_logits(model, params, batch.rows, labels, dropout)
-        truths, weights = map(jnp.asarray, (batch.classes, batch.loss_weights))
-        loss_sum, nll_sum, weight_sum = smoothed_cross_entropy(
+        return sum_predictions(
             logits,
-            truths,
-            weights,
+            jnp.asarray(batch.classes),
+            jnp.asarray(batch.loss_weights),
+            jnp.asarray(batch.rows.segments),
+            vocab_size=labels.vocab_size,
             label_smoothing=label_smoothing,
             label_smoothing_formula=label_smoothing_formula,
-            vocab_size=labels.vocab_size,
         )
-        num_tokens = jnp.sum(batch.rows.segments, dtype=jnp.float32)
-        num_positions = jnp.float32(batch.rows.segments.size)
-        sums = {
-            "loss": Ratio(loss_sum, weight_sum),
-            "nll": Ratio(nll_sum, weight_sum),
-            "accuracy": Ratio(num_correct(logits, truths, weights), weight_sum),
-            "padding_share": Ratio(num_positions - num_tokens, num_positions),
-            "tokens": num_tokens,
-        }
-        return loss_sum, (weight_sum, sums)
 
     return loss_fn
 

@@ -24,13 +24,13 @@ from transformer_jax.data.row_layout import RowLayout
 from transformer_jax.data.token_cache import TokenCache
 from transformer_jax.data.tokenizer import MASK_PIECE, SpecialIds
 from transformer_jax.errors import UserError
-from transformer_jax.evaluation.means import MetricSums, Ratio
+from transformer_jax.evaluation.means import MetricSums
 from transformer_jax.fields import fixed
 from transformer_jax.models.bert import PRETRAINING_INPUTS, Bert
 from transformer_jax.models.dropout import DropoutBits
-from transformer_jax.tasks.objective import num_correct
+from transformer_jax.tasks.objective import sum_predictions
 from transformer_jax.tasks.task import Task, Validate, ValidationParts
-from transformer_jax.training.losses import Formula, smoothed_cross_entropy
+from transformer_jax.training.losses import Formula
 from transformer_jax.training.step import LossFn, Params
 
 
@@ -165,8 +165,7 @@ def _make_objective(
     """Teach a model the hidden tokens.
 
     Returns:
-      A loss function. It sums, over hidden tokens: loss (smoothed) and nll, in nats,
-      and accuracy; over all positions, padding_share; it counts real tokens.
+      A loss function, of hidden tokens; it sums what `sum_predictions` does.
     """
 
     def loss_fn(
@@ -181,25 +180,15 @@ def _make_objective(
             positions=batch.positions,
             dropout=dropout,
         )
-        truths, weights = map(jnp.asarray, (batch.masked_tokens, batch.loss_weights))
-        loss_sum, nll_sum, weight_sum = smoothed_cross_entropy(
+        return sum_predictions(
             logits,
-            truths,
-            weights,
+            jnp.asarray(batch.masked_tokens),
+            jnp.asarray(batch.loss_weights),
+            jnp.asarray(batch.segments),
+            vocab_size=model.config.vocab_size,
             label_smoothing=label_smoothing,
             label_smoothing_formula=label_smoothing_formula,
-            vocab_size=model.config.vocab_size,
         )
-        num_tokens = jnp.sum(batch.segments != 0, dtype=jnp.float32)
-        num_positions = jnp.float32(batch.segments.size)
-        sums = {
-            "loss": Ratio(loss_sum, weight_sum),
-            "nll": Ratio(nll_sum, weight_sum),
-            "accuracy": Ratio(num_correct(logits, truths, weights), weight_sum),
-            "padding_share": Ratio(num_positions - num_tokens, num_positions),
-            "tokens": num_tokens,
-        }
-        return loss_sum, (weight_sum, sums)
 
     return loss_fn
 

@@ -1,4 +1,4 @@
-"""What a translation model is trained towards: each next piece of the target (5.4)."""
+"""What models are trained towards: the next pieces of a target (5.4), or others."""
 
 import jax
 import jax.numpy as jnp
@@ -62,7 +62,7 @@ def translation_objective(
         sums = {
             "loss": Ratio(loss_sum, weight_sum),
             "nll": Ratio(nll_sum, weight_sum),
-            "accuracy": Ratio(num_correct(logits, truths, weights), weight_sum),
+            "accuracy": Ratio(_num_correct(logits, truths, weights), weight_sum),
             "padding_share": Ratio(num_padding, num_positions),
             "source_tokens": num_source,
             "target_tokens": weight_sum,
@@ -72,7 +72,53 @@ def translation_objective(
     return loss_fn
 
 
-def num_correct(
+def sum_predictions(
+    logits: jax.Array,
+    truths: jax.Array,
+    weights: jax.Array,
+    segments: jax.Array,
+    *,
+    vocab_size: int,
+    label_smoothing: float,
+    label_smoothing_formula: Formula,
+) -> tuple[jax.Array, tuple[jax.Array, MetricSums]]:
+    """Sum the loss of predictions about rows of text, as an objective returns it.
+
+    Args:
+      logits: [batch, places, vocab_width].
+      truths: [batch, places] int32.
+      weights: [batch, places] float32; 0 where nothing is predicted.
+      segments: [batch, length] of the text; 0 on padding.
+      vocab_size: number of things that may be predicted.
+      label_smoothing: as `smoothed_cross_entropy` has it.
+      label_smoothing_formula: likewise.
+
+    Returns:
+      loss_sum: with a gradient.
+      weight_sum and sums: over predictions, loss (smoothed) and nll, in nats, and
+        accuracy; over all positions, padding_share; the number of real tokens.
+    """
+    loss_sum, nll_sum, weight_sum = smoothed_cross_entropy(
+        logits,
+        truths,
+        weights,
+        label_smoothing=label_smoothing,
+        label_smoothing_formula=label_smoothing_formula,
+        vocab_size=vocab_size,
+    )
+    num_tokens = jnp.sum(segments != 0, dtype=jnp.float32)
+    num_positions = jnp.float32(segments.size)
+    sums = {
+        "loss": Ratio(loss_sum, weight_sum),
+        "nll": Ratio(nll_sum, weight_sum),
+        "accuracy": Ratio(_num_correct(logits, truths, weights), weight_sum),
+        "padding_share": Ratio(num_positions - num_tokens, num_positions),
+        "tokens": num_tokens,
+    }
+    return loss_sum, (weight_sum, sums)
+
+
+def _num_correct(
     logits: jax.Array, target_tokens: jax.Array, loss_weights: jax.Array
 ) -> jax.Array:
     """Weigh the positions whose truth has no word above it.
