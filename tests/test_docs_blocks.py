@@ -8,6 +8,7 @@ commands nor listed below fails: make it run, or say in the list why it cannot.
 import configparser
 import pathlib
 import re
+import runpy
 import shutil
 import subprocess
 
@@ -265,12 +266,14 @@ def _as_typed(command: str) -> str:
 
 def _small_model(command: str) -> str:
     """Return arguments that make the model of a training small."""
-    name = re.search(r"--config\.model\.name=(\w+)", command)
-    file = re.search(r"--config[ =](configs/\w+\.py)", command)
-    if name is None and file is not None:
-        text = (ROOT / file[1]).read_text(encoding="utf-8")
-        name = re.search(r'get_config\(model="(\w+)"', text)
-    sizes = {**MODEL_SIZES, "bert": _BERT_SIZES}[name[1] if name else "transformer"]
+    chosen = re.search(r"--config\.model\.name=(\w+)", command)
+    file = re.search(r"--config[ =](configs/[\w/]+\.py)", command)
+    name = "transformer"
+    if chosen is not None:
+        name = chosen[1]
+    elif file is not None:
+        name = runpy.run_path(str(ROOT / file[1]))["get_config"]().model.name
+    sizes = {**MODEL_SIZES, "bert": _BERT_SIZES}[name]
     return "".join(
         f" --config.model.{field}={value}"
         for field, value in sizes.items()
