@@ -2,7 +2,7 @@ import numpy as np
 
 from transformer_jax.data.masking import MaskingRule, hide_tokens
 
-RULE = MaskingRule(mask_id=4, first_piece=10, vocab_size=1000)
+RULE = MaskingRule(4, 10, 1000, rate=0.15, mask_share=0.8, random_share=0.1)
 
 
 def _text(num_rows, length):

@@ -48,6 +48,18 @@ def command(name: str) -> Iterator[None]:
         raise
 
 
+def require_streams() -> None:
+    """Make sure that there is something to read from and to write to.
+
+    Raises:
+      UserError: if either was closed.
+    """
+    if sys.stdin is None or sys.stdout is None:
+        raise UserError(
+            "Standard input or output is closed. Give both: < in.txt > out.txt"
+        )
+
+
 @contextlib.contextmanager
 def terminations_as_interrupts() -> Iterator[None]:
     """Let SIGTERM and SIGHUP end the block as Ctrl-C does, if they are heard."""

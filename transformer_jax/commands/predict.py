@@ -12,7 +12,11 @@ from typing import BinaryIO
 
 from transformer_jax.commands.arguments import add_weight_arguments, weight_options
 from transformer_jax.commands.compilation_cache import use_compilation_cache
-from transformer_jax.commands.messages import command, terminations_as_interrupts
+from transformer_jax.commands.messages import (
+    command,
+    require_streams,
+    terminations_as_interrupts,
+)
 from transformer_jax.commands.parser import PROGRAM, CommandParser
 from transformer_jax.data.arriving_lines import ArrivingLines, blocks_of_lines
 from transformer_jax.data.lines import is_blank
@@ -26,10 +30,7 @@ def main() -> None:
     """Parse the arguments and classify standard input."""
     options = _parse()
     with command("predict"), terminations_as_interrupts():
-        if sys.stdin is None or sys.stdout is None:
-            raise UserError(
-                "Standard input or output is closed. Give both: < in.txt > out.txt"
-            )
+        require_streams()
         use_compilation_cache()
         run = load_run(options.workdir, **weight_options(options))
         classifier = run.classifier()
@@ -54,15 +55,21 @@ def _predict(
     """Write a line for each line."""
     done = 0
     for block in blocks_of_lines(lines):
-        texts = [
-            _split(line, num_sentences, number)
-            for number, line in enumerate(block, start=done + 1)
-        ]
+        texts: list[Text | None] = []
+        mistake: UserError | None = None
+        for number, line in enumerate(block, start=done + 1):
+            try:
+                texts.append(_split(line, num_sentences, number))
+            except UserError as error:  # Those before it are classified.
+                mistake = error
+                break
         found = iter(classifier.classify([text for text in texts if text]))
         for text in texts:
             line = _format(next(found), classifier, with_probabilities) if text else ""
             output.write(f"{line}\n".encode())
         output.flush()
+        if mistake is not None:
+            raise mistake
         done += len(block)
 
 

@@ -19,7 +19,11 @@ from transformer_jax.commands.arguments import (
     weight_options,
 )
 from transformer_jax.commands.compilation_cache import use_compilation_cache
-from transformer_jax.commands.messages import command, terminations_as_interrupts
+from transformer_jax.commands.messages import (
+    command,
+    require_streams,
+    terminations_as_interrupts,
+)
 from transformer_jax.commands.parser import PROGRAM, CommandParser
 from transformer_jax.data.arriving_lines import ArrivingLines, blocks_of_lines
 from transformer_jax.decoding.translations import Translation
@@ -35,10 +39,7 @@ def main() -> None:
     """Parse the arguments and translate standard input."""
     options = _parse()
     with command("translate"), terminations_as_interrupts():
-        if sys.stdin is None or sys.stdout is None:
-            raise UserError(
-                "Standard input or output is closed. Give both: < in.txt > out.txt"
-            )
+        require_streams()
         use_compilation_cache()
         run = load_run(options.workdir, **weight_options(options))
         translator = run.translator(**decoding_options(options))

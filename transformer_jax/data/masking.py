@@ -7,7 +7,7 @@ import numpy as np
 
 @dataclasses.dataclass(frozen=True)
 class MaskingRule:
-    """How tokens are hidden; the defaults are the paper's.
+    """How tokens are hidden.
 
     Attributes:
       mask_id: the piece that stands for a hidden one.
@@ -21,9 +21,9 @@ class MaskingRule:
     mask_id: int
     first_piece: int
     vocab_size: int
-    rate: float = 0.15
-    mask_share: float = 0.8
-    random_share: float = 0.1
+    rate: float
+    mask_share: float
+    random_share: float
 
 
 @dataclasses.dataclass(frozen=True)

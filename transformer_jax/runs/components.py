@@ -203,11 +203,10 @@ def build_translator(
       UserError: if the settings do not fit together.
     """
     settings = translator_settings(config, model, **changes)
-    mesh = make_mesh(jax.devices()[: config.sharding.data or None])
-    params = jax.device_put(params, replicated(mesh))
+    params, placement = _placed(config, params)
     source, target = tokenizers[0], tokenizers[-1]
     try:
-        return Translator(model, params, source, target, settings, batch_sharding(mesh))
+        return Translator(model, params, source, target, settings, placement)
     except ValueError as error:
         raise UserError(str(error)) from error
 
@@ -223,11 +222,16 @@ def build_classifier(
     if task.labels is None or task.row_length is None:
         raise ValueError(f"the task {config.task.name} has no labels")
     settings = ClassifierSettings(task.row_length, config.decoding.tokens_per_batch)
+    params, placement = _placed(config, params)
+    return Classifier(parts.model, params, tokenizer, task.labels, settings, placement)
+
+
+def _placed(
+    config: ml_collections.ConfigDict, params: Any
+) -> tuple[Any, jax.sharding.NamedSharding]:
+    """Put parameters on as many devices as trained them; say how rows are split."""
     mesh = make_mesh(jax.devices()[: config.sharding.data or None])
-    params = jax.device_put(params, replicated(mesh))
-    return Classifier(
-        parts.model, params, tokenizer, task.labels, settings, batch_sharding(mesh)
-    )
+    return jax.device_put(params, replicated(mesh)), batch_sharding(mesh)
 
 
 def build_mesh(config: ml_collections.ConfigDict) -> jax.sharding.Mesh:

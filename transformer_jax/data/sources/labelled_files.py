@@ -123,33 +123,32 @@ class LabelledFile:
         for number, row in read(path, columns):
             if any(map(is_blank, row)):
                 blank.append(number)
-            else:
-                _check(row, request, path, number)
+                continue
+            _check(row, request, path, number)
             self._texts.append(row)
-        self._kept = [text for text in self._texts if not any(map(is_blank, text))]
         self.drops: Mapping[str, int] = {"empty": len(blank)}
-        if not self._kept:
+        if not self._texts:
             raise UserError(f"{path} holds no labelled text.")
         _LOGGER.info(
             "%s: %d texts%s",
             path,
-            len(self._kept),
+            len(self._texts),
             f"; skipped {len(blank)} with an empty column" if blank else "",
         )
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._texts)
 
     def __getitem__(self, index: int) -> Text:
-        return self._kept[index]
+        return self._texts[index]
 
     def gather(self, indices: Sequence[int]) -> list[Text]:
         """Return several texts, in the given order."""
-        return [self._kept[index] for index in indices]
+        return [self._texts[index] for index in indices]
 
     def all_texts(self) -> Iterator[Text]:
         """Yield every text that has a label, in order: nothing else can be scored."""
-        return iter(self._kept)
+        return iter(self._texts)
 
     def fingerprint(self) -> str:
         """Return a hash of the texts."""
