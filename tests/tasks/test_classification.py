@@ -4,6 +4,7 @@ import sys
 import numpy as np
 import pytest
 
+from tests.tiny_bert import tiny_bert_config
 from transformer_jax.config import default
 from transformer_jax.data.batch_plan import PlannedBatch
 from transformer_jax.data.batch_shapes import BatchShape
@@ -72,25 +73,16 @@ def test_a_batch_of_tags_worked_out_by_hand():
 
 
 def _config(tmp_path, task, num_steps=40, **settings):
-    config = default.get_config(model="bert", task=task)
+    config = tiny_bert_config(task, num_steps, every=num_steps, max_positions=16)
     config.task.update(row_length=16, **settings)
-    config.data.update(
-        source="labelled", vocab_size=300, tokens_per_batch=256, max_batch_shapes=1
-    )
+    config.data.update(source="labelled", vocab_size=300)
     config.data.labelled.update(
-        directory=str(tmp_path), train="train.tsv", validation="validation.tsv"
+        directory=str(tmp_path),
+        train="train.tsv",
+        validation="validation.tsv",
+        test="validation.tsv",
     )
-    config.data.labelled.test = "validation.tsv"
-    config.model.update(num_layers=1, d_model=16, d_ff=32, num_heads=2)
-    config.model.update(max_positions=16, dropout_rate=0.0, init_stddev=0.2)
-    config.optimizer.update(
-        schedule="constant", warmup_steps=1, peak_learning_rate=1e-2
-    )
-    config.training.update(
-        num_steps=num_steps, label_smoothing=0.0, log_every_steps=num_steps
-    )
-    config.evaluation.eval_every_steps = num_steps
-    config.checkpoints.update(save_every_steps=num_steps, save_every_minutes=0.0)
+    config.training.log_every_steps = num_steps
     return config
 
 

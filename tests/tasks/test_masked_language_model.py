@@ -3,6 +3,7 @@ import json
 import numpy as np
 import pytest
 
+from tests.tiny_bert import tiny_bert_config
 from transformer_jax.config import default
 from transformer_jax.data.batch_plan import PlannedBatch
 from transformer_jax.data.batch_shapes import BatchShape
@@ -24,28 +25,19 @@ def _config(tmp_path, num_steps, **data):
     for split, number in (("train", 40), ("validation", 8)):
         text = "".join(f"{line}\n" for line in SENTENCES * (number // 4))
         (tmp_path / f"{split}.en").write_text(text)
-    config = default.get_config(model="bert", task="masked_language_model")
+    config = tiny_bert_config(
+        "masked_language_model", num_steps, every=20, max_positions=41
+    )
     config.data.update(
         directory=str(tmp_path),
         train_source="train.en",
         validation_source="validation.en",
         vocab_size=284,
-        tokens_per_batch=256,
-        max_batch_shapes=1,
         max_length=40,
         batching="packed",
         **data,
     )
-    config.model.update(
-        num_layers=1, d_model=16, d_ff=32, num_heads=2, max_positions=41
-    )
-    config.model.update(dropout_rate=0.0, attention_dropout_rate=0.0, init_stddev=0.2)
-    config.optimizer.update(
-        schedule="constant", warmup_steps=1, peak_learning_rate=1e-2
-    )
-    config.training.update(num_steps=num_steps, label_smoothing=0.0, log_every_steps=1)
-    config.evaluation.eval_every_steps = 20
-    config.checkpoints.update(save_every_steps=20, save_every_minutes=0.0)
+    config.training.log_every_steps = 1
     return config
 
 
