@@ -3,8 +3,8 @@
 python -m transformer_jax train --config configs/bert/pretrain_base.py \
     --config.data.directory=DIR --workdir runs/pretrain_base
 
-DIR holds train.txt and validation.txt, a sentence a line. Unlike the paper's, a row
-holds whole sentences, none of which sees another, and no next sentence is predicted.
+DIR holds train.txt and validation.txt, a sentence a line and a blank line between
+documents.
 """
 
 import ml_collections
@@ -25,11 +25,10 @@ def get_config() -> ml_collections.ConfigDict:
         train_source="train.txt",
         validation_source="validation.txt",
         vocab_size=30_000,
-        batching="packed",
         tokens_per_batch=256 * 512,
-        packed_length=512,
         max_length=510,
     )
+    config.task.update(next_sentence=True, row_length=512)
     config.evaluation.eval_every_steps = 10_000
     config.checkpoints.update(save_every_steps=10_000, keep_params=5)
     return config

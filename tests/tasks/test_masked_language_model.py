@@ -1,3 +1,4 @@
+import dataclasses
 import json
 
 import numpy as np
@@ -7,6 +8,8 @@ from tests.tiny_bert import tiny_bert_config
 from transformer_jax.config import default
 from transformer_jax.data.batch_plan import PlannedBatch
 from transformer_jax.data.batch_shapes import BatchShape
+from transformer_jax.data.documents import Documents, documents_of
+from transformer_jax.data.next_sentences import draw_pairs
 from transformer_jax.data.tokenizer import MASK_PIECE, SpecialIds, train_tokenizer
 from transformer_jax.errors import UserError
 from transformer_jax.reports.card import write_card
@@ -122,6 +125,122 @@ def test_hidden_tokens_are_learnt_and_a_run_goes_on_bit_for_bit(tmp_path):
     assert "task.name | masked_language_model" in open(card).read()
     with pytest.raises(UserError, match="whose runs do not translate"):
         load_run(tmp_path / "unbroken").translator()
+
+
+# Documents of 3, 1 and 2 sentences; piece 10 n is sentence n's first.
+class _Documents:
+    ids = [[11, 12], [21], [31, 32, 33], [41, 42], [51], [61, 62]]
+    of = [0, 0, 0, 1, 4, 4]
+    lengths = np.array([[2, 1, 3, 2, 1, 2], [1] * 6])
+
+    def __len__(self):
+        return 6
+
+    def gather(self, texts):
+        tokens = np.concatenate([self.ids[text] for text in texts])
+        return tokens, np.array([self.of[text] for text in texts])
+
+
+def _pairs(openers, room):
+    found = set()
+    documents = documents_of(_Documents())
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        for pair in draw_pairs(rng, openers, _Documents.lengths[0], documents, room):
+            found.add((*map(tuple, pair[:2]), pair.is_next, pair.counts))
+    return found
+
+
+def test_pairs_are_those_worked_out_by_hand():
+    assert documents_of(_Documents()).bounds.tolist() == [0, 3, 4, 6]
+    # Half of 8 pieces holds sentences 0 and 1, and the other half 2 or what else fits.
+    elsewhere = {((3,), False), ((4, 5), False), ((5,), False)}
+    assert _pairs([0], room=8) == {
+        ((0, 1), second, is_next, True)
+        for second, is_next in elsewhere | {((2,), True)}
+    }
+    # A document's last sentence follows the one before it, and opens nothing itself.
+    assert {pair for pair in _pairs([5], room=8) if pair[2]} == {
+        ((4,), (5,), True, True)
+    }
+    # Nothing follows the only sentence of a document.
+    assert {pair[2:] for pair in _pairs([3], room=8)} == {(False, False)}
+    # A sentence that no room is left for is taken all the same, and cut later.
+    assert {pair[0] for pair in _pairs([2], room=2)} == {(1,)}
+
+
+def test_half_of_the_pairs_go_on():
+    documents = documents_of(_Documents())
+    rng = np.random.default_rng(0)
+    pairs = draw_pairs(rng, [0, 1, 4] * 1000, _Documents.lengths[0], documents, 8)
+    # Three standard deviations of 3000 throws of a coin.
+    assert abs(sum(pair.is_next for pair in pairs) - 1500) < 82
+
+
+def test_a_row_that_may_go_on_is_laid_out_as_worked_out_by_hand():
+    settings = MaskedLanguageModelSettings(
+        mask_rate=0.01,
+        random_share=0.0,
+        mask_share=0.0,
+        next_sentence=True,
+        row_length=11,
+    )
+    task = masked_language_model(settings)
+    np.testing.assert_array_equal(task.plan_lengths(_Documents.lengths), [[10] * 6] * 2)
+    specials = SpecialIds(0, 1, 2, mask=4, first_text=10, vocab_size=70)
+    planned = PlannedBatch(BatchShape(3, 11, 11), np.array([0, 3]), np.array([0, 1]))
+    batches = [
+        task.make_batch(
+            _Documents(), dataclasses.replace(planned, seed=(0, step)), specials
+        )
+        for step in range(20)
+    ]
+    batch = next(batch for batch in batches if batch.is_next[0])
+    assert batch.tokens[0].tolist() == [1, 11, 12, 21, 2, 31, 32, 33, 2, 0, 0]
+    assert batch.token_types[0].tolist() == [0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0]
+    assert batch.segments[0].tolist() == [1] * 9 + [0] * 2
+    assert batch.positions[0].tolist() == list(range(11))
+    assert batch.pair_weights.tolist() == [1, 0, 0]
+    assert not batch.tokens[2].any()
+    assert {int(b.is_next[0]) for b in batches} == {0, 1}
+
+
+def test_one_document_alone_is_refused():
+    documents = Documents([0], 5)
+    with pytest.raises(UserError, match="All sentences are of one document"):
+        draw_pairs(np.random.default_rng(0), [0], np.ones(5, int), documents, 8)
+
+
+def test_next_sentences_are_learnt_and_a_run_goes_on_bit_for_bit(tmp_path):
+    # Nearly all that sleeps goes on sleeping.
+    sleeping = "".join(f"The {animal} sleeps.\n" for animal in ("dog", "fox", "cat"))
+    text = f"{sleeping * 20}\n{sleeping.replace('sleeps', 'eats')}"
+
+    def config(num_steps):
+        config = _config(tmp_path, num_steps)
+        for split in ("train", "validation"):
+            (tmp_path / f"{split}.en").write_text(text)
+        config.data.batching = "buckets"
+        config.task.update(next_sentence=True, row_length=24)
+        return config
+
+    experiment.train(config(60), tmp_path / "unbroken")
+    experiment.train(config(20), tmp_path / "broken")
+    experiment.train(config(60), tmp_path / "broken")
+    unbroken, broken = _rows(tmp_path / "unbroken"), _rows(tmp_path / "broken")
+    for ours, theirs in zip(broken, unbroken, strict=True):
+        assert ours["train/loss"] == theirs["train/loss"]
+    assert unbroken[-1]["validation/next_sentence_accuracy"] > 0.75
+
+
+def test_next_sentences_need_documents(tmp_path):
+    config = _config(tmp_path, num_steps=1)
+    config.task.update(next_sentence=True, row_length=24)
+    with pytest.raises(UserError, match="packed puts several texts into a row"):
+        experiment.train(config, tmp_path / "run")
+    config.data.update(batching="buckets", source="grammar")
+    with pytest.raises(UserError, match="no documents.*Sources that fit: files"):
+        experiment.train(config, tmp_path / "run")
 
 
 def test_a_model_and_a_task_that_do_not_fit_are_refused(tmp_path):

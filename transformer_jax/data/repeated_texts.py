@@ -61,7 +61,8 @@ def count_repetitions(
     Args:
       train: tokens of the training split.
       splits: the lines of each side of every other split.
-      tokenizers: one for each side.
+      tokenizers: one for each of these sides; others that training's texts have behind
+        them, as labels, make no other text.
 
     Returns:
       For each split, and "train", what it repeats.
@@ -69,7 +70,7 @@ def count_repetitions(
     keys = {split: _keys_of_lines(sides, tokenizers) for split, sides in splits.items()}
     wanted = set(itertools.chain.from_iterable(keys.values()))
     found, equal_sides = set(), 0
-    for key in _keys_of_cache(train):
+    for key in _keys_of_cache(train, len(tokenizers)):
         equal_sides += _has_equal_sides(key)
         if key in wanted:
             found.add(key)
@@ -99,13 +100,15 @@ def _keys_of_lines(
     return list(zip(*keys, strict=True))
 
 
-def _keys_of_cache(cache: TokenCache) -> Iterator[Key]:
-    """Yield the key of each text, in order."""
+def _keys_of_cache(cache: TokenCache, num_sides: int) -> Iterator[Key]:
+    """Yield the key of each text's first sides, in order."""
     for start in range(0, len(cache), _TEXTS_AT_ONCE):
         texts = np.arange(start, min(start + _TEXTS_AT_ONCE, len(cache)))
         sides = []
         for ids, lengths in zip(
-            cache.gather(texts), cache.lengths[:, texts], strict=True
+            cache.gather(texts)[:num_sides],
+            cache.lengths[:num_sides, texts],
+            strict=True,
         ):
             content, ends = ids.tobytes(), np.cumsum(lengths) * ids.itemsize
             bounds = itertools.pairwise([0, *ends.tolist()])

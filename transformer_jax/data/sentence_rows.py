@@ -50,7 +50,7 @@ def cut_lengths(lengths: Sequence[int], longest: int) -> list[int]:
 
 
 def sentence_rows(
-    texts: Sequence[Sequence[Sequence[int]]],
+    texts: Sequence[Sequence[Sequence[int] | np.ndarray]],
     shape: tuple[int, int],
     specials: SpecialIds,
 ) -> SentenceRows:

@@ -15,7 +15,7 @@ class TextSource(Protocol):
     """Texts by number: the one interface in front of every corpus.
 
     A text is a tuple with a sentence for each side: (source, target) of a pair, or one
-    sentence alone; behind them its label, where it has one.
+    sentence alone; behind them, where asked for, its label or its document's number.
 
     Attributes:
       drops: texts that the source itself left out, by reason.
@@ -53,12 +53,15 @@ class OpenRequest:
       seed: the run's.
       index_directory: where a source may keep what makes its text quick to reach.
       labels: the names that labels are made of; None: texts have none.
+      has_documents: whether a sentence comes with a number that those of its document
+        share, which follow each other.
     """
 
     languages: tuple[str, ...]
     seed: int
     index_directory: pathlib.Path
     labels: Labels | None = None
+    has_documents: bool = False
 
 
 class OneSide:

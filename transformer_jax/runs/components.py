@@ -291,10 +291,10 @@ def _check_longest(
 
 def _check_rows(config: ml_collections.ConfigDict, task: Task) -> None:
     """Make sure that devices and micro-batches can share the rows of every batch."""
-    if task.labels is not None and config.data.batching == "packed":
+    if task.row_length is not None and config.data.batching == "packed":
         raise UserError(
             "config.data.batching=packed puts several texts into a row, where "
-            f"config.task.name={config.task.name} needs one. Use bucketed."
+            f"config.task.name={config.task.name} needs one. Use buckets."
         )
     num_devices = build_mesh(config).size
     num_parts = num_devices * config.training.num_micro_batches

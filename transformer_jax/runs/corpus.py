@@ -75,7 +75,8 @@ def prepare_corpus(
     tokenise = functools.partial(_tokenise, config.data, task, coders, tokens)
     train = tokenise("train", sources["train"])
     splits = [split for split in sources if split != "train"]
-    keep_repetitions(directory, train, splits, task.sides, coders)
+    sentences = slice(task.num_sentences)
+    keep_repetitions(directory, train, splits, task.sides[sentences], coders[sentences])
     plan = plan_training(config, *task.plan_lengths(train.lengths))
     _LOGGER.info("%s", plan.describe())
     validation = tokenise("validation", sources["validation"])
@@ -100,7 +101,7 @@ def _tokenise(
     """Return a split as ids, which lie in a folder of `directory`."""
     # Validation's loss leaves out what is too long, and nothing else; scores are over
     # every line. A label is no translation, however short it is.
-    has_ratio = split == "train" and task.labels is None
+    has_ratio = split == "train" and len(task.sides) == task.num_sentences
     settings = {
         "max_length": data.max_length,
         "max_length_ratio": data.max_length_ratio if has_ratio else 0.0,

@@ -38,6 +38,7 @@ def open_text(
         seed=config.seed,
         index_directory=index_directory,
         labels=task.labels,
+        has_documents=task.has_documents,
     )
     with naming("config.data"):
         return source.open_splits(settings, request)
@@ -50,17 +51,22 @@ def check_source(config: ml_collections.ConfigDict, task: Task) -> None:
       UserError: names the field.
     """
     source, settings = _settings(config)
-    if source.has_labels != (task.labels is not None):
-        able = [
-            name
-            for name, other in SOURCES.items()
-            if other.has_labels != source.has_labels
-        ]
+    able = [
+        name
+        for name, other in SOURCES.items()
+        if other.has_labels == (task.labels is not None)
+        and other.has_documents >= task.has_documents
+    ]
+    if config.data.source not in able:
+        if source.has_labels:
+            reason = f"labels, which config.task.name={config.task.name} has no use for"
+        elif task.labels is not None:
+            reason = f"no labels, which config.task.name={config.task.name} needs"
+        else:
+            reason = "no documents, which config.task.next_sentence needs"
         raise UserError(
-            f"config.data.source={config.data.source} has "
-            f"{'labels' if source.has_labels else 'no labels'}, which config.task.name="
-            f"{config.task.name} {'has no use for' if source.has_labels else 'needs'}. "
-            f"Sources that fit: {', '.join(able)}."
+            f"config.data.source={config.data.source} has {reason}. Sources that fit: "
+            f"{', '.join(able)}."
         )
     with naming("config.data"):
         source.check(settings, languages(config, task))

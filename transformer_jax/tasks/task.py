@@ -8,6 +8,7 @@ import numpy as np
 from jax.sharding import NamedSharding
 
 from transformer_jax.data.batch_plan import PlannedBatch
+from transformer_jax.data.documents import DocumentNumbers
 from transformer_jax.data.labels import Labels
 from transformer_jax.data.marked_words import MarkedWords
 from transformer_jax.data.token_cache import Coder, TokenCache
@@ -49,7 +50,7 @@ class Task:
 
     Attributes:
       sides: what the sentences of a text are called: two of a pair, or one alone; where
-        there are labels, the last is theirs.
+        there are labels or documents, the last is theirs.
       inputs: what the model is called with, to make its parameters from: those of the
         models that can learn it.
       plan_lengths: [sides, texts] tokens of each sentence → the two lengths [texts] by
@@ -69,6 +70,7 @@ class Task:
       can_translate: whether a run can be given lines, to write one for each.
       control_pieces: what a vocabulary that is trained for it has beside text.
       labels: the names that texts are labelled with; None: texts have none.
+      has_documents: whether each sentence comes with the number of its document.
       marks_words: whether the ids of a text say where words begin (`MarkedWords`).
       row_length: pieces of a row at most, whatever a text has; None: as long as it is.
     """
@@ -84,16 +86,21 @@ class Task:
     can_translate: bool
     control_pieces: tuple[str, ...] = ()
     labels: Labels | None = None
+    has_documents: bool = False
     marks_words: bool = False
     row_length: int | None = None
 
     @property
     def num_sentences(self) -> int:
-        """Of a text: its sides but for the labels."""
-        return len(self.sides) - (self.labels is not None)
+        """Of a text: its sides but for labels and documents."""
+        return len(self.sides) - (self.labels is not None) - self.has_documents
 
     def coders(self, tokenizer: AnyTokenizer) -> tuple[Coder, ...]:
         """Return what makes numbers of each side."""
         of_text = MarkedWords(tokenizer) if self.marks_words else tokenizer
-        of_labels = () if self.labels is None else (self.labels,)
-        return (*[of_text] * self.num_sentences, *of_labels)
+        coders: list[Coder] = [of_text] * self.num_sentences
+        if self.labels is not None:
+            coders.append(self.labels)
+        if self.has_documents:
+            coders.append(DocumentNumbers())
+        return tuple(coders)

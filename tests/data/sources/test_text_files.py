@@ -257,3 +257,14 @@ def test_files_called_by_their_languages_are_not_warned_of(
     )
     _open(tmp_path, **fields)
     assert "called by" not in caplog.text
+
+
+def test_a_blank_line_and_the_end_of_a_file_end_a_document(write):
+    files = [write("a.txt", "\none\ntwo\n\n\nthree\n"), write("b.txt", "four\n")]
+    source = TextFiles(files, has_documents=True)
+    (one, first), (two, same), (three, second), (four, third) = _pairs(source)
+    assert (one, two, three, four) == ("one", "two", "three", "four")
+    assert first == same and len({first, second, third}) == 3
+    assert [text for text in source.all_texts() if text[0]] == _pairs(source)
+    assert source.describe().endswith("4 lines; 3 blank lines part documents")
+    assert source.fingerprint() != TextFiles(files).fingerprint()

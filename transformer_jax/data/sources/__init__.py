@@ -46,17 +46,21 @@ class Source(NamedTuple):
         others to be scored on.
       check: refuses (settings, languages) that are sure not to open; needs no text.
       has_labels: whether its texts are labelled.
+      has_documents: whether it can tell which sentences belong together.
     """
 
     settings: type
     open_splits: Callable[[Any, OpenRequest], dict[str, TextSource]]
     check: Callable[[Any, Sequence[str]], None] = _check_nothing
     has_labels: bool = False
+    has_documents: bool = False
 
 
 SOURCES = {
     "distances": Source(DistanceSettings, open_distances, check_distances),
-    "files": Source(TextFileSettings, open_text_files, check_text_files),
+    "files": Source(
+        TextFileSettings, open_text_files, check_text_files, has_documents=True
+    ),
     "grammar": Source(GrammarSettings, open_grammar, check_grammar),
     "labelled": Source(
         LabelledFileSettings, open_labelled_files, check_labelled_files, has_labels=True

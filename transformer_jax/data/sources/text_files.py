@@ -33,6 +33,7 @@ class TextFileSettings:
     """Text files, plain or .gz, one sentence a line.
 
     Where a target is empty, its source holds both sides on each line, parted by a tab.
+    Of lines alone, a blank one begins a new document.
     """
 
     directory: str = free(".", "where the paths of text files start")
@@ -110,6 +111,7 @@ def _open_split(
     return TextFiles(
         *sides,
         has_columns=not is_single and len(sides) == 1,
+        has_documents=request.has_documents,
         index_directory=request.index_directory,
     )
 
@@ -220,6 +222,7 @@ class TextFiles:
         self,
         *sides: Paths,
         has_columns: bool = False,
+        has_documents: bool = False,
         index_directory: str | os.PathLike[str] | None = None,
     ) -> None:
         """Index the files, or reuse their index.
@@ -228,6 +231,8 @@ class TextFiles:
           *sides: for each side its text files, plain or gzip, read one after the other;
             line n of one side belongs to line n of the other.
           has_columns: whether each line of the one side holds "source TAB target".
+          has_documents: whether the number of its document follows each sentence: a
+            blank line, and the end of a file, end one.
           index_directory: where the index and unpacked files are kept for the next
             time; None for a temporary directory that goes with this object.
 
@@ -239,6 +244,7 @@ class TextFiles:
             index_directory = self._temporary.name
         _check_paths(sides)
         self._has_columns = has_columns
+        self._has_documents = has_documents
         self._sides = [
             [LineIndex(path, index_directory, has_columns=has_columns) for path in side]
             for side in sides
@@ -248,6 +254,7 @@ class TextFiles:
         blank = np.unique(
             np.concatenate([_number_blank(side, self._starts) for side in self._sides])
         )
+        self._blank = blank
         # The i-th kept line is i plus the number of blank lines before it.
         self._kept_before_blank = blank - np.arange(len(blank))
         self._num_texts = int(self._starts[-1]) - len(blank)
@@ -292,7 +299,10 @@ class TextFiles:
         if self._has_columns:
             source, _, target = self._sides[0][file][line].partition("\t")
             return source, target
-        return tuple(side[file][line] for side in self._sides)
+        text = tuple(side[file][line] for side in self._sides)
+        if not self._has_documents:
+            return text
+        return *text, str(int(np.searchsorted(self._blank, number)) + file)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: v for name, v in self.__dict__.items() if name != "_temporary"}
@@ -303,16 +313,22 @@ class TextFiles:
         # A second side without files tells columns from lines alone.
         if self._has_columns:
             sides.append([])
+        if self._has_documents:
+            sides.append(["documents"])
         return hashlib.sha256(repr(sides).encode()).hexdigest()
+
+    def _describe_blank(self) -> str:
+        if self._has_documents:
+            return f"{len(self._blank)} blank lines part documents"
+        return f"skipped {len(self._blank)} with an empty side"
 
     def describe(self) -> str:
         """Return in one line what was read and what was odd about it."""
         files = list(itertools.chain.from_iterable(self._sides))
         counts = sum((file.counts for file in files), LineCounts())
-        blank = self.drops["empty"]
         parts = [
             f"{_names([file.path for file in files])}: {len(self)} {self._noun}",
-            f"skipped {blank} with an empty side" if blank else "",
+            self._describe_blank() if len(self._blank) else "",
             counts.describe_oddities(),
         ]
         return "; ".join(filter(None, parts))
