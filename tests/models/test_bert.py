@@ -6,7 +6,9 @@ import pytest
 from tests.reference.bert import bert as reference
 from transformer_jax.errors import UserError
 from transformer_jax.models.bert import PRETRAINING_INPUTS, Bert
+from transformer_jax.models.bert_as_encoder import encoder_params
 from transformer_jax.models.bert_config import BERT_SIZES, BertConfig
+from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.dropout import dropout_bits
 from transformer_jax.models.parameters import (
     count_params,
@@ -14,6 +16,7 @@ from transformer_jax.models.parameters import (
     param_axes,
     param_shapes,
 )
+from transformer_jax.models.transformer import Transformer
 from transformer_jax.sharding.mesh import make_mesh
 from transformer_jax.sharding.rules import param_shardings
 
@@ -139,3 +142,41 @@ def test_sizes_that_make_no_encoder_are_refused():
         BertConfig(VOCAB_SIZE, **SIZES | {"num_heads": 5})
     with pytest.raises(UserError, match="vocab_size=0"):
         BertConfig(0, **SIZES)
+
+
+def test_a_transformer_encodes_as_the_bert_that_it_starts_from():
+    bert, params = build()
+    config = bert.config
+    transformer = Transformer(
+        TransformerConfig(
+            VOCAB_SIZE,
+            VOCAB_SIZE,
+            num_encoder_layers=config.num_layers,
+            num_decoder_layers=1,
+            d_model=config.d_model,
+            d_ff=config.d_ff,
+            num_heads=config.num_heads,
+            activation=config.activation,
+            norm_epsilon=config.norm_epsilon,
+            positions="learned",
+            max_positions=config.max_positions,
+            norm_embeddings=True,
+            use_attention_bias=True,
+        )
+    )
+    tokens, segments = batch()["tokens"], batch()["segments"]
+    expected = bert.apply(
+        {"params": params},
+        tokens,
+        segments=segments,
+        token_types=np.zeros_like(tokens),
+        method="encode",
+    )
+    memory = transformer.apply(
+        {"params": encoder_params(params)},
+        tokens,
+        source_segments=segments,
+        method="encode",
+    )
+    is_real = segments != 0
+    np.testing.assert_allclose(memory[is_real], expected[is_real], atol=2e-5)

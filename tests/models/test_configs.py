@@ -31,6 +31,7 @@ def test_options_add_the_parameters_that_they_name():
     assert added(tied_embeddings="target") == 37000 * 512
     assert added(tied_embeddings="none") == 2 * 37000 * 512
     assert added(positions="learned") == 2 * 1024 * 512
+    assert added(norm_embeddings=True) == 2 * 2 * 512
     assert added(use_attention_bias=True) == 3 * 4 * 512
     assert added(vocab_multiple=128) == 120 * 512
 

@@ -27,7 +27,8 @@ SIZES: dict[str, list[dict[str, Any]]] = {
         small.SIZES,
         small.SIZES
         | {"norm_position": "pre", "use_logits_bias": True, "vocab_multiple": 8}
-        | {"positions": "learned", "tied_embeddings": "none"},
+        | {"positions": "learned", "tied_embeddings": "none"}
+        | {"norm_embeddings": True},
     ],
     # Blocks of one position and its neighbours; source and target are longer.
     "restricted_transformer": [

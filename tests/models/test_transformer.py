@@ -18,6 +18,7 @@ OPTIONS = [
     {"activation": "swish"},
     {"positions": "learned"},
     {"positions": "none"},
+    {"positions": "learned", "norm_embeddings": True},
     {"sinusoid_layout": "halves"},
     {"sinusoid_layout": "tensor2tensor"},
     {"tied_embeddings": "target"},

@@ -21,17 +21,19 @@ def visible(query_segments, key_segments, is_causal, reach=None):
     return mask
 
 
-def _embed(table, learned, config, tokens, segments, positions):
-    """Return scaled embeddings plus positions, [b, t, m]."""
+def _embed(table, params, side, config, tokens, segments, positions):
+    """Return scaled embeddings plus positions of one side, [b, t, m]."""
     if positions is None:
         positions = np.broadcast_to(np.arange(tokens.shape[1]), tokens.shape)
     x = np.float64(table["embedding"])[tokens] * np.sqrt(config.d_model)
     x = x * (segments != 0)[..., None]
-    if config.positions == "none":
-        return x
     if config.positions == "learned":
-        return x + learned["embedding"][positions]
-    return x + sinusoids(positions, config.d_model, config.sinusoid_layout)
+        x = x + params[f"{side}_positions"]["embedding"][positions]
+    elif config.positions == "sinusoidal":
+        x = x + sinusoids(positions, config.d_model, config.sinusoid_layout)
+    if config.norm_embeddings:
+        x = layer_norm(params[f"{side}_norm"], x, config.norm_epsilon)
+    return x
 
 
 def stack(params, config, x, num_layers, sublayers):
@@ -82,7 +84,8 @@ def transformer(
         config,
         _embed(
             source_table,
-            params.get("source_positions"),
+            params,
+            "source",
             config,
             source_tokens,
             source_segments,
@@ -102,7 +105,8 @@ def transformer(
         config,
         _embed(
             target_table,
-            params.get("target_positions"),
+            params,
+            "target",
             config,
             decoder_input_tokens,
             target_segments,

@@ -208,7 +208,7 @@ def test_pairs_have_types_and_a_start_gives_what_both_have(tmp_path):
 def test_what_does_not_go_together_is_refused(animals):
     config = _config(animals, "classification")
     config.data.source = "grammar"
-    with pytest.raises(UserError, match="grammar has no labels.*fit: labelled"):
+    with pytest.raises(UserError, match="has no labels.*fit: grammar_labels, labelled"):
         experiment.train(config, animals / "run")
     config = _config(animals, "classification", num_sentences=1)
     config.data.batching = "packed"

@@ -10,6 +10,8 @@ What each means and may be stands where it is declared: in sections.py, in the
 dataclass of a model or of a source of text; docs/fields.md lists them all.
 """
 
+from typing import Any
+
 import ml_collections
 
 from transformer_jax.config.sections import ModelSection, TaskSection
@@ -18,7 +20,7 @@ from transformer_jax.config.versions import CONFIG_VERSION
 from transformer_jax.errors import UserError
 from transformer_jax.fields import declared
 from transformer_jax.language_codes import normalise_language
-from transformer_jax.models.bert_config import BERT_SIZES
+from transformer_jax.models.bert_config import BERT_SIZES, BertConfig
 
 
 def get_config(
@@ -119,6 +121,31 @@ def bert_sizes(size: str) -> dict[str, int]:
     if size not in BERT_SIZES:
         raise UserError(f"size={size!r}: expected one of {', '.join(BERT_SIZES)}.")
     return dict(BERT_SIZES[size])
+
+
+def transformer_like_bert(size: str) -> dict[str, Any]:
+    """Return `config.model`'s fields of a Transformer whose encoder is a BERT's.
+
+    Its decoder is alike, and so can start from a BERT in part (`training.init_from`);
+    `max_positions` has to be BERT's, too.
+
+    Raises:
+      UserError: if there is no such size.
+    """
+    sizes, like = bert_sizes(size), BertConfig(vocab_size=1)
+    num_layers = sizes.pop("num_layers")
+    return {
+        "num_encoder_layers": num_layers,
+        "num_decoder_layers": num_layers,
+        **sizes,
+        "activation": like.activation,
+        "norm_epsilon": like.norm_epsilon,
+        "init_stddev": like.init_stddev,
+        "positions": "learned",
+        "max_positions": like.max_positions,
+        "norm_embeddings": True,
+        "use_attention_bias": True,
+    }
 
 
 def files_by_language(languages: str) -> dict[str, str]:

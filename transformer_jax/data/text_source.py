@@ -1,9 +1,10 @@
 """What every source of text offers: its sentences by number."""
 
 import dataclasses
+import functools
 import hashlib
 import pathlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from transformer_jax.data.labels import Labels
@@ -62,6 +63,40 @@ class OpenRequest:
     index_directory: pathlib.Path
     labels: Labels | None = None
     has_documents: bool = False
+
+
+class MadeTexts:
+    """A `TextSource` over texts that are made when the first is asked for."""
+
+    drops: Mapping[str, int] = {}
+
+    def __init__(self, make: Callable[[], Sequence[Text]], num_texts: int) -> None:
+        """Keep what makes the texts, and how many it will be."""
+        self._make = make
+        self._num_texts = num_texts
+
+    def __len__(self) -> int:
+        return self._num_texts
+
+    def __getitem__(self, index: int) -> Text:
+        return self._texts[index]
+
+    def gather(self, indices: Sequence[int]) -> list[Text]:
+        """Return several texts, in the given order."""
+        return [self._texts[index] for index in indices]
+
+    def all_texts(self) -> Iterator[Text]:
+        """Yield every text in order."""
+        return iter(self._texts)
+
+    def fingerprint(self) -> str:
+        """Return a hash of all texts."""
+        lines = ("\t".join(text) + "\n" for text in self._texts)
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+    @functools.cached_property
+    def _texts(self) -> Sequence[Text]:
+        return self._make()
 
 
 class OneSide:

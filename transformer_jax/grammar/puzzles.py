@@ -51,6 +51,22 @@ class Puzzle(NamedTuple):
     rivals: tuple[str, ...]
 
 
+class Reference(NamedTuple):
+    """A sentence whose pronoun means one of its two nouns.
+
+    Attributes:
+      sentence: the sentence.
+      subject: the first noun.
+      other: the second noun.
+      meant: the one of them that the pronoun stands for.
+    """
+
+    sentence: Sentence
+    subject: Noun
+    other: Noun
+    meant: Noun
+
+
 def pronoun_for(noun: Noun) -> Pronoun:
     """Return "it" with the gender of the German noun, but he or she for a person."""
     if "person" in noun.classes:
@@ -59,17 +75,27 @@ def pronoun_for(noun: Noun) -> Pronoun:
 
 
 def antecedent_puzzle(rng: random.Random) -> Puzzle:
+    """Return a `reference`, whose adjective decides the German pronoun's gender."""
+    sentence, subject, other, meant = reference(rng)
+    pronoun = pronoun_for(meant)
+    candidates = map(pronoun_for, (subject, other))
+    rivals = {p.german[0] for p in candidates if p.english == pronoun.english}
+    return Puzzle(
+        sentence, pronoun.german[0], tuple(sorted(rivals - {pronoun.german[0]}))
+    )
+
+
+def reference(rng: random.Random) -> Reference:
     """Return "The animal didn't cross the street because it was too tired", or such.
 
-    The adjective decides whether the pronoun means the subject or the object, and with
-    it the German gender.
+    The adjective decides whether the pronoun means the subject or the object.
     """
     kind = pick(rng, clues.antecedents())
     subject, other = pick(rng, kind.subjects), pick(rng, kind.objects)
     is_affirmed = rng.random() < 0.3
     readings = list(_readings(kind, subject, other, is_affirmed))
     if not readings or not has_pronoun(subject):
-        return antecedent_puzzle(rng)
+        return reference(rng)
     meant, adjective = pick(rng, readings)
     verb = lexicon.verb_named(kind.verb, name_of(subject))
     # "They read" is past or present; "did not read" tells.
@@ -81,13 +107,8 @@ def antecedent_puzzle(rng: random.Random) -> Puzzle:
     pronoun = pronoun_for(meant)
     predicate = Predicate(_degree(rng, adjective, is_affirmed), adjective)
     reason = Clause(pronoun, lexicon.BE, tense, predicate=predicate)
-    candidates = map(pronoun_for, (subject, other))
-    rivals = {p.german[0] for p in candidates if p.english == pronoun.english}
-    return Puzzle(
-        Sentence(main._replace(adjunct=Subordinate("because", "weil", reason))),
-        pronoun.german[0],
-        tuple(sorted(rivals - {pronoun.german[0]})),
-    )
+    sentence = Sentence(main._replace(adjunct=Subordinate("because", "weil", reason)))
+    return Reference(sentence, subject, other, meant)
 
 
 def has_pronoun(noun: Noun) -> bool:
@@ -176,6 +197,29 @@ def object_pronoun_sentence(rng: random.Random) -> Sentence:
             return object_pronoun_sentence(rng)
         second = second._replace(indirect=receiver)
     return Sentence(first, conjunction=(" and", " und"), conjunct=second)
+
+
+def two_steps(rng: random.Random) -> tuple[Sentence, Sentence]:
+    """Return "The man found the lamp." and "The man washed the lamp.", in this order.
+
+    Both name both; what one does first with a thing tells the order.
+    """
+    tense = pick(rng, ("present", "past"))
+    verb = lexicon.verb_named(pick(rng, _FIRST_STEPS))
+    noun = pick(rng, verb.objects)
+    next_steps = [v for v in _next_steps(noun, tense) if v.pattern != "both"]
+    if not next_steps or "person" in noun.classes:
+        return two_steps(rng)
+    people = lexicon.nouns_named("person")
+    subject = phrases.subject_phrase(rng, people, DEFINITE, pair_share=0.0)
+    thing = phrases.noun_phrase(
+        rng, noun, ONLY_THE, adjective_share=0.0, plural_share=0.0
+    )
+    first, second = (
+        Sentence(Clause(subject, step, tense, direct=thing))
+        for step in (verb, pick(rng, next_steps))
+    )
+    return first, second
 
 
 def _next_steps(noun: Noun, tense: str) -> list[Verb]:

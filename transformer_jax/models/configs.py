@@ -82,6 +82,10 @@ class TransformerConfig(VocabularyConfig):
         "rows of a learned position table: the longest source or target, in pieces",
         least=1,
     )
+    norm_embeddings: bool = fixed(
+        False,
+        "a norm on embeddings plus positions, as BERT has it; the paper has none",
+    )
     use_attention_bias: bool = fixed(
         False, "biases in the attention projections; the paper has none"
     )

@@ -13,6 +13,7 @@ from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.dropout import Dropout, DropoutBits
 from transformer_jax.models.encoder_decoder import encode_and_decode
 from transformer_jax.models.masks import Visibility, padding_mask
+from transformer_jax.models.norms import make_norm
 from transformer_jax.models.operations import transformer_flops
 from transformer_jax.models.positions import POSITIONS
 from transformer_jax.models.stacks import Decoder, Encoder
@@ -62,6 +63,10 @@ class Transformer(nn.Module):
         encoding = POSITIONS[config.positions].encoding
         self.source_positions = None if encoding is None else encoding(config)
         self.target_positions = None if encoding is None else encoding(config)
+        self.source_norm = self.target_norm = None
+        if config.norm_embeddings:
+            norm = config.norm_kind, config.norm_epsilon, config.dtype
+            self.source_norm, self.target_norm = make_norm(*norm), make_norm(*norm)
         self.source_dropout = Dropout(config.dropout_rate)
         self.target_dropout = Dropout(config.dropout_rate)
         self.encoder = Encoder(config)
@@ -91,6 +96,7 @@ class Transformer(nn.Module):
         x = self.vocabulary.source.lookup(source_tokens, source_segments != 0)
         length = source_tokens.shape[1]
         x = _add_encoding(x, self.source_positions, source_positions, length)
+        x = _normalise(x, self.source_norm)
         x = self.source_dropout(x.astype(self.config.dtype), dropout)
         reach = self.config.reach
         visible = Visibility(source_segments, source_segments, reach=reach)
@@ -124,6 +130,7 @@ class Transformer(nn.Module):
         x = self.vocabulary.target.lookup(decoder_input_tokens, target_segments != 0)
         length = decoder_input_tokens.shape[1]
         x = _add_encoding(x, self.target_positions, target_positions, length)
+        x = _normalise(x, self.target_norm)
         x = self.target_dropout(x.astype(self.config.dtype), dropout)
         reach = self.config.reach
         x = self.decoder(
@@ -186,6 +193,7 @@ class Transformer(nn.Module):
         x = self.vocabulary.target.lookup(tokens)
         position = cache.index.reshape(1, 1)
         x = _add_encoding(x, self.target_positions, position, cache.max_length)
+        x = _normalise(x, self.target_norm)
         x = x.astype(self.config.dtype)
         x, past = self.decoder.step(
             x,
@@ -233,3 +241,8 @@ def _add_encoding(
       length: number of positions that there can be.
     """
     return x if encoding is None else x + encoding(positions, length)
+
+
+def _normalise(x: jax.Array, norm: Any) -> jax.Array:
+    """Apply a norm to embeddings, where there is one."""
+    return x if norm is None else norm(x)

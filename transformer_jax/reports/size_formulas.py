@@ -104,6 +104,9 @@ def transformer_terms(config: TransformerConfig) -> list[Term]:
     if config.positions == "learned":
         paths = "(source|target)_positions"
         terms.append(Term("positions of both sides", "2·n·d_model", symbols, paths))
+    if config.norm_embeddings:
+        paths = "(source|target)_norm"
+        terms.append(Term("norms of embeddings", "2·2·d_model", symbols, paths))
     return terms
 
 

@@ -11,6 +11,7 @@ from transformer_jax.data.tokenizer_file import read_tokenizer
 from transformer_jax.errors import UserError
 from transformer_jax.exchange.hugging_face_bert import is_directory, read_directory
 from transformer_jax.models.bert import Bert
+from transformer_jax.models.bert_as_encoder import encoder_params
 from transformer_jax.models.parameters import init_params, param_shapes
 from transformer_jax.runs.components import Parts, build_parts
 from transformer_jax.runs.directory import RunDirectory
@@ -64,21 +65,39 @@ def _read(
         if is_directory(start):
             params = read_directory(start)[1]
             if not isinstance(parts.model, Bert):
-                raise UserError(
-                    f"{start} holds a BERT, which config.model.name="
-                    f"{config.model.name} is not."
-                )
+                params = _as_encoder(params, parts, start)
             return params, start
         directory = RunDirectory(start)
         before = directory.read_config()
+        parts_before = parts
         if (before.model.name, before.task.name) != (
             config.model.name,
             config.task.name,
         ):
             vocab_size = read_tokenizer(directory.tokenizer_path).vocab_size
-            parts = build_parts(before, vocab_size)
-        params, steps = read_params(directory, parts)
+            parts_before = build_parts(before, vocab_size)
+        params, steps = read_params(directory, parts_before)
+        if isinstance(parts_before.model, Bert) and not isinstance(parts.model, Bert):
+            params = _as_encoder(params, parts, start)
         return params, f"{start}, step {steps[-1]}"
+
+
+def _as_encoder(params: Any, parts: Parts, start: str) -> Any:
+    """Return a BERT's parameters as those of another model's encoder.
+
+    Raises:
+      UserError: if that has no such encoder, or not all of it.
+    """
+    given = encoder_params(params)
+    wanted = flatten_dict(param_shapes(parts.model, parts.task.inputs))
+    missing = sorted("/".join(path) for path in flatten_dict(given).keys() - wanted)
+    if missing:
+        raise UserError(
+            f"{start} holds a BERT, whose {missing[0]} this model has no place for. "
+            "Give it BERT's encoder: config.model.update(default.transformer_like_bert("
+            "SIZE))."
+        )
+    return given
 
 
 def _fitting(given: Any, shapes: Any, start: str) -> dict[tuple[str, ...], jax.Array]:

@@ -3,7 +3,7 @@
 import pytest
 
 from transformer_jax.data.sources import SOURCES
-from transformer_jax.data.sources.distances import DistancePairs, DistanceSettings
+from transformer_jax.data.sources.distances import DistanceSettings, distance_texts
 from transformer_jax.data.text_source import OpenRequest
 from transformer_jax.errors import UserError
 from transformer_jax.grammar import distances
@@ -60,15 +60,15 @@ def test_one_language_may_be_asked_for(tmp_path):
 
 def test_the_fingerprint_tells_texts_apart():
     texts = [
-        DistancePairs("train", 60, range(2, 6), seed=3),
-        DistancePairs("train", 60, range(2, 6), seed=4),
-        DistancePairs("train", 60, range(2, 7), seed=3),
-        DistancePairs("test", 60, range(2, 6), seed=3),
+        distance_texts("train", 60, range(2, 6), seed=3),
+        distance_texts("train", 60, range(2, 6), seed=4),
+        distance_texts("train", 60, range(2, 7), seed=3),
+        distance_texts("test", 60, range(2, 6), seed=3),
     ]
     assert len({text.fingerprint() for text in texts}) == len(texts)
     assert (
         texts[0].fingerprint()
-        == DistancePairs("train", 60, range(2, 6), seed=3).fingerprint()
+        == distance_texts("train", 60, range(2, 6), seed=3).fingerprint()
     )
 
 
@@ -84,4 +84,4 @@ def test_distances_that_do_not_rise_are_refused(bounds):
 def test_more_pairs_than_there_are_is_an_error_with_advice(monkeypatch):
     monkeypatch.setattr(distances, "_MAX_TRIES", 20)
     with pytest.raises(UserError, match="^The test split .* Ask for fewer pairs"):
-        DistancePairs("test", 20_000, range(2, 3)).fingerprint()
+        distance_texts("test", 20_000, range(2, 3)).fingerprint()

@@ -19,6 +19,11 @@ from transformer_jax.data.sources.grammar import (
     check_grammar,
     open_grammar,
 )
+from transformer_jax.data.sources.grammar_labels import (
+    GrammarLabelSettings,
+    check_grammar_labels,
+    open_grammar_labels,
+)
 from transformer_jax.data.sources.labelled_files import (
     LabelledFileSettings,
     check_labelled_files,
@@ -62,6 +67,9 @@ SOURCES = {
         TextFileSettings, open_text_files, check_text_files, has_documents=True
     ),
     "grammar": Source(GrammarSettings, open_grammar, check_grammar),
+    "grammar_labels": Source(
+        GrammarLabelSettings, open_grammar_labels, check_grammar_labels, has_labels=True
+    ),
     "labelled": Source(
         LabelledFileSettings, open_labelled_files, check_labelled_files, has_labels=True
     ),

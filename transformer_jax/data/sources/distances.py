@@ -2,11 +2,15 @@
 
 import dataclasses
 import functools
-import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
 from transformer_jax.data.sources.grammar import check_languages, in_languages
-from transformer_jax.data.text_source import OpenRequest, TextSource
+from transformer_jax.data.text_source import (
+    MadeTexts,
+    OpenRequest,
+    Text,
+    TextSource,
+)
 from transformer_jax.errors import UserError
 from transformer_jax.fields import fixed
 from transformer_jax.grammar.distances import LEAST_DISTANCE, distant_pairs
@@ -70,62 +74,38 @@ def open_distances(
     beyond = range(settings.most_distance + 1, settings.longest_distance + 1)
     num_pairs, seed = settings.num_test_pairs, request.seed
     splits: dict[str, TextSource] = {
-        "train": DistancePairs("train", settings.num_train_pairs, trained, seed),
-        "validation": DistancePairs(
+        "train": distance_texts("train", settings.num_train_pairs, trained, seed),
+        "validation": distance_texts(
             "validation", settings.num_validation_pairs, trained, seed
         ),
-        "test": DistancePairs("test", num_pairs, trained, seed),
-        "long": DistancePairs("test", num_pairs, beyond, seed),
+        "test": distance_texts("test", num_pairs, trained, seed),
+        "long": distance_texts("test", num_pairs, beyond, seed),
     }
     return in_languages(splits, request.languages)
 
 
-@dataclasses.dataclass(frozen=True)
-class DistancePairs:
-    """A random-access source of distinct pairs, made when the first is asked for.
+def distance_texts(
+    split: Split, num_pairs: int, distances: range, seed: int = 0
+) -> MadeTexts:
+    """Return distinct pairs.
 
-    Attributes:
+    Args:
       split: of the grammar; no sentence is in two.
       num_pairs: how many.
       distances: which take turns.
       seed: another seed, other sentences.
     """
+    make = functools.partial(_make_texts, split, num_pairs, distances, seed)
+    return MadeTexts(make, num_pairs)
 
-    split: Split
-    num_pairs: int
-    distances: range
-    seed: int = 0
 
-    @property
-    def drops(self) -> Mapping[str, int]:
-        """None."""
-        return {}
-
-    def __len__(self) -> int:
-        return self.num_pairs
-
-    def __getitem__(self, index: int) -> tuple[str, str]:
-        return self._pairs[index]
-
-    def gather(self, indices: Sequence[int]) -> list[tuple[str, str]]:
-        """Return several pairs, in the given order."""
-        return [self._pairs[index] for index in indices]
-
-    def all_texts(self) -> Iterator[tuple[str, str]]:
-        """Yield every pair in order."""
-        return iter(self._pairs)
-
-    def fingerprint(self) -> str:
-        """Return a hash of all pairs."""
-        lines = ("\t".join(pair) + "\n" for pair in self._pairs)
-        return hashlib.sha256("".join(lines).encode()).hexdigest()
-
-    @functools.cached_property
-    def _pairs(self) -> list[tuple[str, str]]:
-        try:
-            pairs = distant_pairs(self.split, self.num_pairs, self.distances, self.seed)
-            return [(pair.source, pair.target) for pair in pairs]
-        except ValueError as error:
-            raise UserError(
-                f"{str(error).capitalize()}. Ask for fewer pairs or longer distances."
-            ) from error
+def _make_texts(
+    split: Split, num_pairs: int, distances: range, seed: int
+) -> list[Text]:
+    try:
+        pairs = distant_pairs(split, num_pairs, distances, seed)
+        return [(pair.source, pair.target) for pair in pairs]
+    except ValueError as error:
+        raise UserError(
+            f"{str(error).capitalize()}. Ask for fewer pairs or longer distances."
+        ) from error

