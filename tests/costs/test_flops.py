@@ -10,9 +10,11 @@ from transformer_jax.costs.accelerators import (
     find_accelerator,
     sustained_flops,
 )
-from transformer_jax.costs.flops import step_flops, training_flops
+from transformer_jax.costs.flops import step_flops, text_training_flops, training_flops
 from transformer_jax.data.batch import Batch
 from transformer_jax.errors import UserError
+from transformer_jax.models.bert import Bert
+from transformer_jax.models.bert_config import BertConfig
 from transformer_jax.models.configs import TransformerConfig
 from transformer_jax.models.operations import attention_flops, transformer_flops
 from transformer_jax.models.parameters import init_params
@@ -33,6 +35,7 @@ SMALL = TransformerConfig(
     d_k=3,
     d_v=4,
 )
+SMALL_BERT = {"num_layers": 3, "d_model": 6, "d_ff": 10, "num_heads": 2}
 BASE = TransformerConfig(source_vocab_size=37_000, target_vocab_size=37_000)
 
 
@@ -50,6 +53,22 @@ def test_the_forward_pass_is_the_sum_of_its_layers_and_the_logits():
         attention_flops(SMALL, 7, 7) + attention_flops(SMALL, 7, 5) + 2 * 2 * 7 * 6 * 10
     )
     assert transformer_flops(SMALL, 5, 7) == encoder + 2 * decoder + 2 * 7 * 6 * 11
+
+
+def test_a_bert_is_its_encoder_and_the_head_at_the_places_that_are_predicted():
+    config = BertConfig(11, **SMALL_BERT)
+    layer = attention_flops(config.encoder, 5, 5) + 2 * 2 * 5 * 6 * 10
+    transform, logits = 2 * 2 * 6 * 6, 2 * 2 * 6 * 11
+    forward = 3 * layer + transform + logits
+    assert Bert(config).forward_flops(5, 2) == forward
+    classified = BertConfig(11, num_classes=4, **SMALL_BERT)
+    assert Bert(classified).forward_flops(5, 1) == 3 * layer + 2 * 6 * 4
+    assert (
+        text_training_flops(
+            Bert(config), tokens=500, predictions=200, sentence_length=5
+        )
+        == 3 * 100 * forward
+    )
 
 
 def test_the_base_model_costs_six_operations_for_each_weight_and_token():

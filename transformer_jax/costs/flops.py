@@ -4,6 +4,7 @@ The backward pass has two products for each one of the forward pass, so that tra
 three times the forward pass. The optimizer is left out.
 """
 
+from transformer_jax.models.bert import Bert
 from transformer_jax.models.interface import TranslationModel
 
 # Pieces in a sentence, for the quadratic part of attention, a few percent of the whole.
@@ -33,6 +34,22 @@ def training_flops(
     """
     num_pairs = target_tokens / sentence_length
     return step_flops(model, num_pairs, source_tokens / num_pairs, sentence_length)
+
+
+def text_training_flops(
+    model: Bert, *, tokens: float, predictions: float, sentence_length: float
+) -> float:
+    """Count a whole training on single texts, as `training_flops` does on pairs.
+
+    Args:
+      model: counts its own forward pass.
+      tokens: pieces that were trained on, over all updates.
+      predictions: places that were predicted.
+      sentence_length: pieces of a sentence.
+    """
+    num_sentences = tokens / sentence_length
+    per_sentence = model.forward_flops(sentence_length, predictions / num_sentences)
+    return _TRAINING_FACTOR * num_sentences * per_sentence
 
 
 def step_flops(

@@ -10,8 +10,13 @@ from transformer_jax.costs.accelerators import (
     recognise,
     sustained_flops,
 )
-from transformer_jax.costs.flops import SENTENCE_LENGTH, training_flops
+from transformer_jax.costs.flops import (
+    SENTENCE_LENGTH,
+    text_training_flops,
+    training_flops,
+)
 from transformer_jax.errors import UserError
+from transformer_jax.models.bert import Bert
 from transformer_jax.models.interface import TranslationModel
 
 
@@ -22,15 +27,19 @@ class Usage:
     Attributes:
       source_tokens: pieces of the source side that were trained on.
       target_tokens: of the target side; None where a task counts others.
+      tokens: of a task of single texts.
+      predictions: places that such a task predicted.
       seconds: of training, validation and saves left out; None if nobody counted.
-      target_tokens_per_second: at its usual speed; None likewise.
+      tokens_per_second: of the target or of texts, at its usual speed; None likewise.
       hardware: what it was trained on, in order, as `RUN/hardware.json` has it.
     """
 
     source_tokens: float | None
     target_tokens: float | None
+    tokens: float | None
+    predictions: float | None
     seconds: float | None
-    target_tokens_per_second: float | None
+    tokens_per_second: float | None
     hardware: Sequence[Mapping[str, Any]]
 
 
@@ -58,7 +67,7 @@ class Cost:
 
 
 def training_cost(
-    model: TranslationModel,
+    model: TranslationModel | Bert,
     usage: Usage,
     accelerator: str | None = None,
     num_chips: int | None = None,
@@ -75,16 +84,11 @@ def training_cost(
       UserError: if there is no such accelerator, or its number is not known.
     """
     device, number = _devices(usage, accelerator, num_chips)
-    flops = rate = by_time = utilisation = hours = device_hours = None
-    if usage.source_tokens and usage.target_tokens:
-        flops = training_flops(
-            model,
-            source_tokens=usage.source_tokens,
-            target_tokens=usage.target_tokens,
-            sentence_length=SENTENCE_LENGTH,
-        )
-        if usage.target_tokens_per_second is not None:
-            rate = usage.target_tokens_per_second * flops / usage.target_tokens
+    rate = by_time = utilisation = hours = device_hours = None
+    tokens = usage.tokens or usage.target_tokens
+    flops = _count_flops(model, usage)
+    if flops and tokens and usage.tokens_per_second is not None:
+        rate = usage.tokens_per_second * flops / tokens
     if usage.seconds is not None:
         hours = usage.seconds / 3600
         device_hours = hours * number if number else None
@@ -93,6 +97,26 @@ def training_cost(
     if device is not None and rate is not None:
         utilisation = rate / (number * device.peak)
     return Cost(device, hours, device_hours, flops, rate, by_time, utilisation)
+
+
+def _count_flops(model: TranslationModel | Bert, usage: Usage) -> float | None:
+    if isinstance(model, Bert):
+        if not usage.tokens or not usage.predictions:
+            return None
+        return text_training_flops(
+            model,
+            tokens=usage.tokens,
+            predictions=usage.predictions,
+            sentence_length=SENTENCE_LENGTH,
+        )
+    if not usage.source_tokens or not usage.target_tokens:
+        return None
+    return training_flops(
+        model,
+        source_tokens=usage.source_tokens,
+        target_tokens=usage.target_tokens,
+        sentence_length=SENTENCE_LENGTH,
+    )
 
 
 def _devices(

@@ -16,6 +16,7 @@ from transformer_jax.models.embeddings import mask_padded_vocabulary
 from transformer_jax.models.layers import ACTIVATIONS, Linear, flat_product
 from transformer_jax.models.masks import Visibility
 from transformer_jax.models.norms import LayerNorm
+from transformer_jax.models.operations import encoder_flops
 from transformer_jax.models.parameters import parameter
 from transformer_jax.models.segments import take
 from transformer_jax.models.stacks import Encoder
@@ -252,6 +253,21 @@ class Bert(nn.Module):
         It is made of the row's first position.
         """
         return jnp.tanh(self.pooler(x[:, 0]))
+
+    @nn.nowrap
+    def forward_flops(self, length: float, num_predictions: float) -> float:
+        """Count the matrix products of a row; see `models.operations`.
+
+        The pooler, and the prediction of the next sentence, are left out.
+
+        Args:
+          length: of the row.
+          num_predictions: places in it that are predicted.
+        """
+        config = self.config
+        width = config.num_classes or config.d_model + config.vocab_width
+        head = 2 * num_predictions * config.d_model * width
+        return encoder_flops(config.encoder, length) + head
 
 
 def _square(config: BertConfig) -> Linear:

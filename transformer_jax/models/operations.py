@@ -21,25 +21,31 @@ def transformer_flops(
     Returns:
       Floating point operations.
     """
-
-    def self_attention_flops(length: float, is_causal: bool) -> float:
-        scores = count_scores(length, config.reach, is_causal)
-        return attention_flops(config, length, length, scores)
-
-    encoder_layer = self_attention_flops(
-        source_length, is_causal=False
-    ) + _feed_forward_flops(config, source_length)
     decoder_layer = (
-        self_attention_flops(target_length, is_causal=True)
+        _self_attention_flops(config, target_length, is_causal=True)
         + attention_flops(config, target_length, source_length)
         + _feed_forward_flops(config, target_length)
     )
     logits = 2 * target_length * config.d_model * config.target_vocab_width
     return (
-        config.num_encoder_layers * encoder_layer
+        encoder_flops(config, source_length)
         + config.num_decoder_layers * decoder_layer
         + logits
     )
+
+
+def encoder_flops(config: TransformerConfig, length: float) -> float:
+    """Count the encoder's pass over `length` positions."""
+    layer = _self_attention_flops(config, length, is_causal=False)
+    layer += _feed_forward_flops(config, length)
+    return config.num_encoder_layers * layer
+
+
+def _self_attention_flops(
+    config: TransformerConfig, length: float, is_causal: bool
+) -> float:
+    scores = count_scores(length, config.reach, is_causal)
+    return attention_flops(config, length, length, scores)
 
 
 def attention_flops(

@@ -98,6 +98,25 @@ def _facts(run: RunSummary, parts: Parts) -> list[dict[str, Any]]:
     """Return what the run was trained on, for how long, and what that took."""
     data = run.config["data"]
     cost, config = run_cost(run), run.directory.read_config()
+    batch = data["tokens_per_batch"]
+    if run.tokens is None:
+        side, trained_on = (
+            "target ",
+            {
+                "source tokens trained on": _whole(run.source_tokens),
+                "target tokens trained on": _whole(run.target_tokens),
+                "tokens of a batch on each side, at most": batch,
+            },
+        )
+    else:
+        side, trained_on = (
+            "",
+            {
+                "tokens trained on": _whole(run.tokens),
+                "predictions trained on": _whole(run.predictions),
+                "tokens of a batch, at most": batch,
+            },
+        )
     values = {
         "task": run.config["task"]["name"],
         "languages": " to ".join(languages(config, parts.task)),
@@ -105,13 +124,11 @@ def _facts(run: RunSummary, parts: Parts) -> list[dict[str, Any]]:
         "vocabulary (joint sentencepiece BPE)": row_models.vocab_size_of_run(run),
         "parameters": row_models.num_params_of_run(run),
         "steps": run.steps,
-        "source tokens trained on": _whole(run.source_tokens),
-        "target tokens trained on": _whole(run.target_tokens),
-        "tokens of a batch on each side, at most": data["tokens_per_batch"],
+        **trained_on,
         "training FLOPs (matrix products)": cost.flops,
         "hardware": run.describe_hardware() or None,
         "hours of training, without validation": cost.hours,
-        "target tokens/s, median": _whole(run.target_tokens_per_second),
+        f"{side}tokens/s, median": _whole(run.tokens_per_second),
         "utilisation of the devices' peak": cost.utilisation,
         "validation perplexity, best": run.perplexity,
         "compute type": run.config["model"].get("dtype"),

@@ -12,8 +12,7 @@ def run_cost(
     """Return what a run's updates cost.
 
     Of an older run, which has not counted its real tokens and its time, batches count
-    as full and what hangs on its time is left out. Of a task that counts other tokens
-    than those of a source and a target, the operations are not known.
+    as full and what hangs on its time is left out.
 
     Raises:
       UserError: if the devices are not known.
@@ -24,8 +23,10 @@ def run_cost(
     usage = Usage(
         source_tokens=run.source_tokens or full,
         target_tokens=run.target_tokens or full,
+        tokens=run.tokens,
+        predictions=run.predictions,
         seconds=run.seconds,
-        target_tokens_per_second=run.target_tokens_per_second,
+        tokens_per_second=run.tokens_per_second,
         hardware=run.hardware,
     )
     try:

@@ -31,11 +31,14 @@ class RunSummary:
       perplexity: the lowest on the validation split; None before the first validation.
       best_step: of the highest sacreBLEU on it; None while there is none above 0.
       validation: what the last validation found, such as "sacrebleu"; empty before.
-      target_tokens_per_second: the median over the run; None before the first report.
+      tokens_per_second: of the target, or of single texts: the median over the run;
+        None before the first report.
       seconds: of training, validation and saves left out; None where a report lacks
         it, as those of older runs do.
       source_tokens: real pieces of the source side that were trained on, likewise.
       target_tokens: of the target side.
+      tokens: of single texts, for a task that has no other side.
+      predictions: places that such a task predicted.
       hardware: what it was trained on, in order.
       evaluations: what `evaluate` wrote, by the name of its file.
       repetitions: of each split, how many texts are trained on as well; empty for runs
@@ -49,10 +52,12 @@ class RunSummary:
     perplexity: float | None
     best_step: int | None
     validation: Mapping[str, float]
-    target_tokens_per_second: float | None
+    tokens_per_second: float | None
     seconds: float | None
     source_tokens: float | None
     target_tokens: float | None
+    tokens: float | None
+    predictions: float | None
     hardware: Sequence[Mapping[str, Any]]
     evaluations: Mapping[str, Mapping[str, Any]]
     repetitions: Mapping[str, Repetitions]
@@ -102,7 +107,9 @@ def read_run(workdir: str | os.PathLike[str]) -> RunSummary:
     metrics = directory.read_metrics()
     perplexities = _values(metrics, "validation/perplexity")
     scores = {row["step"]: row[_SCORE] for row in metrics if is_score(row.get(_SCORE))}
-    speeds = _values(metrics, "train/target_tokens_per_second")
+    speeds = _values(metrics, "train/target_tokens_per_second") or _values(
+        metrics, "train/tokens_per_second"
+    )
     return RunSummary(
         name=directory.root.resolve().name,
         directory=directory,
@@ -111,10 +118,12 @@ def read_run(workdir: str | os.PathLike[str]) -> RunSummary:
         perplexity=min(perplexities, default=None),
         best_step=highest(scores),
         validation=_last_validation(metrics),
-        target_tokens_per_second=statistics.median(speeds) if speeds else None,
+        tokens_per_second=statistics.median(speeds) if speeds else None,
         seconds=_total(metrics, "train/seconds"),
         source_tokens=_total(metrics, "train/source_tokens"),
         target_tokens=_total(metrics, "train/target_tokens"),
+        tokens=_total(metrics, "train/tokens"),
+        predictions=_total(metrics, "train/predictions"),
         hardware=read_hardware(directory),
         evaluations=dict(_read_evaluations(directory)),
         repetitions=read_repetitions(directory),

@@ -96,7 +96,8 @@ def sum_predictions(
     Returns:
       loss_sum: with a gradient.
       weight_sum and sums: over predictions, loss (smoothed) and nll, in nats, and
-        accuracy; over all positions, padding_share; the number of real tokens.
+        accuracy; over all positions, padding_share; the numbers of real tokens and of
+        predictions.
     """
     loss_sum, nll_sum, weight_sum = smoothed_cross_entropy(
         logits,
@@ -114,6 +115,7 @@ def sum_predictions(
         "accuracy": Ratio(_num_correct(logits, truths, weights), weight_sum),
         "padding_share": Ratio(num_positions - num_tokens, num_positions),
         "tokens": num_tokens,
+        "predictions": weight_sum,
     }
     return loss_sum, (weight_sum, sums)
 
