@@ -41,7 +41,7 @@ def test_a_run_trains_on_what_tfds_prepared_without_tensorflow(
     assert manifest["drops"] == {"empty": 1}
 
 
-def test_the_command_finds_a_prepared_set_and_counts_its_pairs(tmp_path):
+def test_the_command_finds_a_prepared_set_and_counts_its_examples(tmp_path):
     data_set = prepare_wmt14(tmp_path, "de")
     command = [sys.executable, "-m", "transformer_jax", "prepare"]
     chosen = ["--config=configs/own_text.py", "--config.data.source=tfds"]
@@ -60,8 +60,8 @@ def test_the_command_finds_a_prepared_set_and_counts_its_pairs(tmp_path):
     result = run(*chosen, name)
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines() == [
-        f"{data_set.name} {split}: {num_pairs} pairs"
-        for split, num_pairs in data_set.splits.items()
+        f"{data_set.name} {split}: {number} examples"
+        for split, number in data_set.splits.items()
     ]
     result = run(*chosen, name, "--config.data.target_language=fr")
     assert (result.returncode, result.stdout) == (1, "")

@@ -6,11 +6,20 @@ It is written below TFDS_DATA_DIR, or --config.data.tfds.directory. Archives tha
 downloads/manual there, or in --manual_directory, are used instead of the network.
 """
 
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import ml_collections
+
 from transformer_jax.commands.config_flags import parse_config
 from transformer_jax.commands.messages import command
 from transformer_jax.commands.parser import PROGRAM, CommandParser
+from transformer_jax.data.sources.tfds_directory import check_languages
+from transformer_jax.data.sources.tfds_labels import TfdsLabelSettings, check_columns
 from transformer_jax.data.sources.tfds_preparation import prepare
 from transformer_jax.errors import UserError
+from transformer_jax.fields import from_mapping
 from transformer_jax.runs.rim import naming
 
 
@@ -31,18 +40,27 @@ def main() -> None:
     with command("prepare"):
         config, options = parse_config(parser)
         data = config.data
-        if data.source != "tfds":
-            raise UserError(
-                f"config.data.source={data.source!r} needs no preparation: only data "
-                'sets of TensorFlow Datasets ("tfds") do. Train on it at once.'
-            )
         with naming("config.data"):
+            section, check = _wanted(data)
             data_set = prepare(
-                data.tfds.name,
-                data.tfds.directory,
-                data.source_language,
-                data.target_language,
-                options.manual_directory,
+                section.name, section.directory, check, options.manual_directory
             )
-        for split, num_pairs in data_set.splits.items():
-            print(f"{data_set.name} {split}: {num_pairs} pairs")
+        for split, number in data_set.splits.items():
+            print(f"{data_set.name} {split}: {number} examples")
+
+
+def _wanted(
+    data: ml_collections.ConfigDict,
+) -> tuple[ml_collections.ConfigDict, Callable[[Any], None]]:
+    """Return the section that names the data set, and what its examples must have."""
+    if data.source == "tfds":
+        return data.tfds, functools.partial(
+            check_languages, source=data.source_language, target=data.target_language
+        )
+    if data.source == "tfds_labels":
+        settings = from_mapping(TfdsLabelSettings, data.tfds_labels)
+        return data.tfds_labels, functools.partial(check_columns, settings)
+    raise UserError(
+        f"source={data.source!r} needs no preparation: only data sets of TensorFlow "
+        'Datasets ("tfds" and "tfds_labels") do. Train on it at once.'
+    )

@@ -10,13 +10,17 @@ from tests.data.sources.wmt14_archives import (
     make_lines,
     prepare_wmt14,
 )
-from transformer_jax.data.sources.tfds_directory import NotPreparedError, open_prepared
+from transformer_jax.data.sources.tfds_directory import (
+    NotPreparedError,
+    check_languages,
+    open_prepared,
+)
 from transformer_jax.data.sources.tfds_pairs import (
-    TfdsPairs,
     TfdsSettings,
     open_tfds,
     split_expressions,
 )
+from transformer_jax.data.sources.tfds_texts import TfdsTexts
 from transformer_jax.data.text_source import OpenRequest
 from transformer_jax.errors import UserError
 
@@ -46,17 +50,17 @@ def test_either_direction_gives_every_line_with_its_partner(data_set):
     lines = [pair for name in CORPORA[::2] for pair in make_lines(name, "de")]
     # The builder leaves out pairs with nothing on a side, but not those with a space.
     lines += [("Ein Satz.", "One\u2028."), ("  ", "d")]
-    forward = TfdsPairs(data_set, "train", "de", "en")
+    forward = TfdsTexts(data_set, "train", ("de", "en"))
     assert len(forward) == NUM_LINES["europarl"] + NUM_LINES["news-commentary"] + 2
     assert sorted(forward.all_texts()) == sorted(lines)
-    backward = TfdsPairs(data_set, "train", "en", "de")
+    backward = TfdsTexts(data_set, "train", ("en", "de"))
     assert [(de, en) for en, de in backward.all_texts()] == list(forward.all_texts())
 
 
 def test_pairs_are_the_same_in_any_order_of_reading(data_set):
-    pairs = TfdsPairs(data_set, "train", "en", "de")
+    pairs = TfdsTexts(data_set, "train", ("en", "de"))
     in_order = list(pairs.all_texts())
-    again = TfdsPairs(data_set, "train", "en", "de")
+    again = TfdsTexts(data_set, "train", ("en", "de"))
     order = [7, 3, 4, 5, 0, 1, len(pairs) - 1, 2]
     assert [again[i] for i in order] == [in_order[i] for i in order]
     assert again.gather(order) == [in_order[i] for i in order]
@@ -71,20 +75,20 @@ def test_newstest2013_validates_and_newstest2014_tests(data_set):
         "test": NUM_TEST,
     }
     for split, name in (("validation", "newstest2013"), ("test", "newstest2014")):
-        pairs = sorted(TfdsPairs(data_set, split, "en", "de").all_texts())
+        pairs = sorted(TfdsTexts(data_set, split, ("en", "de")).all_texts())
         expected = [(f"en {name} {n}", f"de {name} {n}") for n in range(len(pairs))]
         assert pairs == expected
 
 
 def test_the_fingerprint_is_of_the_text_and_not_of_its_place(data_set, copy):
-    fingerprint = TfdsPairs(data_set, "train", "en", "de").fingerprint()
-    moved = TfdsPairs(open_prepared(NAME, str(copy)), "train", "en", "de")
+    fingerprint = TfdsTexts(data_set, "train", ("en", "de")).fingerprint()
+    moved = TfdsTexts(open_prepared(NAME, str(copy)), "train", ("en", "de"))
     assert moved.fingerprint() == fingerprint
     for other in (
-        TfdsPairs(data_set, "train", "de", "en"),
-        TfdsPairs(data_set, "test", "en", "de"),
-        TfdsPairs(data_set, "train[:-3]", "en", "de"),
-        TfdsPairs(dataclasses.replace(data_set, name="other"), "train", "en", "de"),
+        TfdsTexts(data_set, "train", ("de", "en")),
+        TfdsTexts(data_set, "test", ("en", "de")),
+        TfdsTexts(data_set, "train[:-3]", ("en", "de")),
+        TfdsTexts(dataclasses.replace(data_set, name="other"), "train", ("en", "de")),
     ):
         assert other.fingerprint() != fingerprint
 
@@ -92,12 +96,12 @@ def test_the_fingerprint_is_of_the_text_and_not_of_its_place(data_set, copy):
 @pytest.mark.parametrize("languages", [("en", "fr"), ("fr", "de"), ("en", "en")])
 def test_a_language_that_is_not_there_is_named_with_those_that_are(data_set, languages):
     with pytest.raises(UserError, match="has the languages de, en, but"):
-        TfdsPairs(data_set, "train", *languages)
+        check_languages(data_set.builder, *languages)
 
 
 def test_single_sentences_are_one_side_of_the_pairs(data_set, tmp_path):
     settings = TfdsSettings(directory=str(data_set.path))
-    pairs = list(TfdsPairs(data_set, "test", "en", "de").all_texts())
+    pairs = list(TfdsTexts(data_set, "test", ("en", "de")).all_texts())
     for side, language in enumerate(("en", "de")):
         splits = open_tfds(settings, OpenRequest((language,), 0, tmp_path))
         assert splits.keys() == {"train", "validation", "test"}
@@ -132,7 +136,7 @@ def test_what_is_half_there_is_told_apart(data_set, copy):
         open_prepared(NAME, str(copy))
     shard.write_bytes(content[: len(content) // 2])
     with pytest.raises(UserError, match="damaged|cannot be read"):
-        TfdsPairs(open_prepared(NAME, str(copy)), "train", "en", "de")[0]
+        TfdsTexts(open_prepared(NAME, str(copy)), "train", ("en", "de"))[0]
     (own / "dataset_info.json").unlink()
     with pytest.raises(UserError, match="not whole: dataset_info.json missing"):
         open_prepared(NAME, str(copy))

@@ -7,10 +7,11 @@ from tests.data.sources.wmt14_archives import (
     any_checksum,
     make_lines,
     prepare_wmt14,
+    wants,
     write_archives,
 )
-from transformer_jax.data.sources.tfds_pairs import TfdsPairs
 from transformer_jax.data.sources.tfds_preparation import prepare
+from transformer_jax.data.sources.tfds_texts import TfdsTexts
 from transformer_jax.errors import UserError
 
 NAME = "wmt14_translate/de-en"
@@ -32,24 +33,26 @@ def test_french_has_two_corpora_more_sorted_on_disk_like_the_real_ones(
     monkeypatch.setattr(shuffle, "MAX_MEM_BUFFER_SIZE", 0)
     data_set = prepare_wmt14(tmp_path, "fr")
     assert data_set.splits["train"] == sum(NUM_LINES.values())
-    pairs = TfdsPairs(data_set, "train", "fr", "en")
+    pairs = TfdsTexts(data_set, "train", ("fr", "en"))
     expected = [pair for corpus in NUM_LINES for pair in make_lines(corpus, "fr")]
     assert sorted(pairs.all_texts()) == sorted(expected)
 
 
 def test_a_prepared_set_is_not_prepared_again(tmp_path, no_network):
     first = prepare_wmt14(tmp_path, "de")
-    again = prepare(NAME, str(tmp_path / "data"), "de", "en", str(tmp_path / "none"))
+    again = prepare(
+        NAME, str(tmp_path / "data"), wants("de", "en"), str(tmp_path / "none")
+    )
     assert (again.path, again.splits) == (first.path, first.splits)
     with pytest.raises(UserError, match="has the languages de, en"):
-        prepare(NAME, str(tmp_path / "data"), "en", "fr")
+        prepare(NAME, str(tmp_path / "data"), wants("en", "fr"))
 
 
 def test_without_network_the_missing_files_are_named(tmp_path, no_network):
     manual = write_archives(tmp_path / "archives", "de")
     (manual / "dev.tgz").unlink()
     with pytest.raises(UserError) as caught:
-        prepare(NAME, str(tmp_path / "data"), "en", "de", str(manual))
+        prepare(NAME, str(tmp_path / "data"), wants("en", "de"), str(manual))
     message = str(caught.value)
     assert "dev.tgz (37 MiB) from http://data.statmt.org/" in message
     assert "europarl" not in message
@@ -69,13 +72,13 @@ def test_an_archive_cut_short_is_refused(tmp_path):
     archive = manual / "training-parallel-commoncrawl.tgz"
     archive.write_bytes(archive.read_bytes()[:-40])
     with pytest.raises(UserError, match="commoncrawl"), any_checksum():
-        prepare(NAME, str(tmp_path / "data"), "en", "de", str(manual))
+        prepare(NAME, str(tmp_path / "data"), wants("en", "de"), str(manual))
 
 
 def test_an_archive_with_another_checksum_is_refused(tmp_path):
     manual = write_archives(tmp_path / "archives", "de")
     with pytest.raises(UserError, match="wrong checksum(.|\n)*fetch it anew"):
-        prepare(NAME, str(tmp_path / "data"), "en", "de", str(manual))
+        prepare(NAME, str(tmp_path / "data"), wants("en", "de"), str(manual))
 
 
 @pytest.mark.parametrize(
@@ -99,10 +102,10 @@ def test_a_name_that_will_not_do_is_refused_before_the_download(
     tmp_path, no_network, name, languages, words
 ):
     with pytest.raises(UserError, match=words) as caught:
-        prepare(name, str(tmp_path / "data"), *languages)
+        prepare(name, str(tmp_path / "data"), wants(*languages))
     assert "\n" not in str(caught.value)
 
 
 def test_a_bucket_is_no_place_to_prepare_in():
     with pytest.raises(UserError, match="[Mm]ount the bucket"):
-        prepare(NAME, "gs://no-such-bucket/data", "en", "de")
+        prepare(NAME, "gs://no-such-bucket/data", wants("en", "de"))

@@ -1,15 +1,20 @@
 """Archives in the layout of WMT14's, of made-up sentences, for TFDS's own builder."""
 
 import contextlib
+import functools
 import gzip
 import io
 import pathlib
 import tarfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import pytest
 
-from transformer_jax.data.sources.tfds_directory import PreparedDataSet
+from transformer_jax.data.sources.tfds_directory import (
+    PreparedDataSet,
+    check_languages,
+)
 from transformer_jax.data.sources.tfds_preparation import prepare
 from transformer_jax.data.sources.tfds_without_tensorflow import import_tfds
 
@@ -35,10 +40,14 @@ def prepare_wmt14(
         return prepare(
             f"wmt14_translate/{language}-en",
             str(directory / "data"),
-            "en",
-            language,
+            wants("en", language),
             str(archives),
         )
+
+
+def wants(source: str, target: str) -> Callable[[Any], None]:
+    """Return what refuses a data set without this pair of languages."""
+    return functools.partial(check_languages, source=source, target=target)
 
 
 @contextlib.contextmanager

@@ -34,6 +34,11 @@ from transformer_jax.data.sources.text_files import (
     check_text_files,
     open_text_files,
 )
+from transformer_jax.data.sources.tfds_labels import (
+    TfdsLabelSettings,
+    check_tfds_labels,
+    open_tfds_labels,
+)
 from transformer_jax.data.sources.tfds_pairs import TfdsSettings, open_tfds
 from transformer_jax.data.text_source import OpenRequest, TextSource
 
@@ -74,4 +79,7 @@ SOURCES = {
         LabelledFileSettings, open_labelled_files, check_labelled_files, has_labels=True
     ),
     "tfds": Source(TfdsSettings, open_tfds),
+    "tfds_labels": Source(
+        TfdsLabelSettings, open_tfds_labels, check_tfds_labels, has_labels=True
+    ),
 }

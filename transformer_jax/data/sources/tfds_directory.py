@@ -28,21 +28,24 @@ class PreparedDataSet:
     Attributes:
       name: with configuration and version, as "wmt14_translate/de-en/1.0.0".
       path: its directory.
-      splits: number of pairs of each split.
-      languages: those of its pairs.
+      splits: number of examples of each split.
       builder: TFDS's own object, which reads it.
     """
 
     name: str
     path: str
     splits: dict[str, int]
-    languages: tuple[str, ...]
     builder: Any
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Those of its pairs; raises a UserError if it holds something else."""
+        return languages_of(self.builder)
 
     def describe(self) -> str:
         """Return in one line what it holds."""
         counts = ", ".join(f"{split} {count:,}" for split, count in self.splits.items())
-        return f"{self.name} in {self.path}: pairs of {counts}"
+        return f"{self.name} in {self.path}: examples of {counts}"
 
 
 def data_directory(directory: str) -> str:
@@ -80,7 +83,6 @@ def open_prepared(name: str, directory: str) -> PreparedDataSet:
             split: builder.info.splits[split].num_examples
             for split in builder.info.splits
         },
-        languages=languages_of(builder),
         builder=builder,
     )
 
@@ -105,14 +107,13 @@ def languages_of(builder: Any) -> tuple[str, ...]:
     return languages
 
 
-def check_languages(
-    name: str, languages: tuple[str, ...], source: str, target: str
-) -> None:
-    """Make sure that the data set has both sides of the pair, as two languages.
+def check_languages(builder: Any, source: str, target: str) -> None:
+    """Make sure that a data set has both sides of the pair, as two languages.
 
     Raises:
       UserError: otherwise.
     """
+    name, languages = builder.info.full_name, languages_of(builder)
     if source != target and {source, target} <= set(languages):
         return
     raise UserError(

@@ -13,15 +13,13 @@ import re
 import socket
 import urllib.parse
 import urllib.request
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from transformer_jax.data.sources.tfds_directory import (
     NotPreparedError,
     PreparedDataSet,
-    check_languages,
     data_directory,
-    languages_of,
     open_prepared,
 )
 from transformer_jax.data.sources.tfds_without_tensorflow import import_tfds
@@ -55,8 +53,7 @@ class Archive:
 def prepare(
     name: str,
     directory: str,
-    source_language: str,
-    target_language: str,
+    check: Callable[[Any], None],
     manual_directory: str = "",
 ) -> PreparedDataSet:
     """Prepare a data set, or find that it has been.
@@ -64,8 +61,8 @@ def prepare(
     Args:
       name: TFDS's, as "wmt14_translate/de-en".
       directory: the folder of data sets; empty: TFDS_DATA_DIR.
-      source_language: checked before anything is downloaded.
-      target_language: likewise.
+      check: refuses TFDS's builder if its examples have not what they are wanted
+        for, before anything is downloaded.
       manual_directory: where to look for archives that were placed by hand; empty:
         downloads/manual below the folder of data sets.
 
@@ -78,9 +75,7 @@ def prepare(
         if not name:
             raise
     else:
-        check_languages(
-            data_set.name, data_set.languages, source_language, target_language
-        )
+        check(data_set.builder)
         _LOGGER.info("Prepared before, nothing to do")
         return data_set
     root = data_directory(directory)
@@ -93,7 +88,7 @@ def prepare(
     if manual_directory:
         manual = str(as_path(manual_directory))
     builder = _make_builder(name, root)
-    check_languages(name, languages_of(builder), source_language, target_language)
+    check(builder)
     tfds = import_tfds()
     settings = tfds.download.DownloadConfig(manual_dir=manual, try_download_gcs=False)
     _check_archives(builder, settings, manual)
@@ -211,8 +206,9 @@ def _unreachable_hosts(urls: Sequence[str]) -> set[str]:
 def _make_builder(name: str, root: str) -> Any:
     tfds = import_tfds()
     # TFDS looks for builders in one folder after another and gives up, without a word,
-    # at the first that lacks one of its own requirements. This is the one of WMT.
-    importlib.import_module("tensorflow_datasets.translate")
+    # at the first that lacks one of its own requirements. These have WMT and GLUE.
+    for folder in ("translate", "text"):
+        importlib.import_module(f"tensorflow_datasets.{folder}")
     parts = _NAME.fullmatch(name)
     if parts is None:
         raise _unknown(name, "It is no name.")
