@@ -27,6 +27,8 @@ NUM_PARAMS = {
     # BERT tiny with 128 positions and V = 2000: 4 385 920 + 47 290 + 258 of the
     # published one, less (30 522 - 2000) * 129 and 384 * 128.
     "configs.bert.pretrain_tiny": 704_978,
+    # 2000 pieces more, each of 128 numbers and a bias.
+    "configs.bert.pretrain_multi30k": 704_978 + 2_000 * 129,
     # The same encoder, 4 385 920 published, and one layer for two classes.
     "configs.bert.finetune": 686_210,
     # 109 482 240 published, and one layer for three classes, or for two.

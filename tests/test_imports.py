@@ -2,8 +2,12 @@
 
 import ast
 import pathlib
+import re
 import subprocess
 import sys
+
+from transformer_jax.models import MODELS
+from transformer_jax.tasks import TASKS
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "transformer_jax"
@@ -75,6 +79,7 @@ ALLOWED = {
         "grammar",
         "data",
         "models",
+        "exchange",
         "costs",
         "training",
         "evaluation",
@@ -85,6 +90,7 @@ ALLOWED = {
     },
     "commands": {
         "errors",
+        "fields",
         "language_codes",
         "files",
         "text_table",
@@ -160,6 +166,7 @@ def test_the_order_points_only_downwards():
 def test_only_the_rim_knows_config_trees():
     rim = {
         "commands/config_flags.py",
+        "commands/prepare.py",
         "commands/train.py",
         "config/checks.py",
         "config/default.py",
@@ -175,11 +182,15 @@ def test_only_the_rim_knows_config_trees():
         "runs/text.py",
         "runs/trained_run.py",
         "studies/bench.py",
+        "studies/fine_tuning.py",
         "studies/heads.py",
         "studies/long_dependencies.py",
         "studies/order.py",
+        "studies/real_weights.py",
         "studies/scaling.py",
         "studies/short_training.py",
+        "studies/starts.py",
+        "studies/transfer.py",
         "studies/translation_runs.py",
     }
     knowing = {
@@ -188,6 +199,14 @@ def test_only_the_rim_knows_config_trees():
         if "ml_collections" in path.read_text()
     }
     assert knowing == rim
+
+
+def test_loop_step_checkpoints_and_sharding_have_no_line_about_a_model_or_a_task():
+    names = (MODELS.keys() | TASKS.keys()) - {"transformer"}
+    named = re.compile(rf"\b({'|'.join(names)})\b", re.IGNORECASE)
+    for room in ("training", "sharding"):
+        for path in (PACKAGE / room).rglob("*.py"):
+            assert not named.search(path.read_text(encoding="utf-8")), path
 
 
 def test_heavy_packages_are_imported_where_they_are_used():

@@ -69,7 +69,7 @@ class Sizes:
     num_examples: tuple[int, ...]
     peak_learning_rates: Mapping[str, float]
     num_test_texts: int = 1_000
-    num_steps: int = 300
+    num_steps: int = 150
     tokens_per_batch: int = 1_024
     seeds: tuple[int, ...] = (0, 1)
     made: Mapping[str, int] | None = None
@@ -219,7 +219,7 @@ STUDY = Study(
     ),
     sizes={
         "full": Sizes(
-            num_examples=(100, 1_000, 10_000),
+            num_examples=(100, 1_000, 5_000),
             peak_learning_rates={SCRATCH: 2e-4, PRETRAINED: 1e-4},
         ),
         "small": Sizes(

@@ -24,4 +24,5 @@ def get_config() -> ml_collections.ConfigDict:
     config.data.labelled.update(
         train="train.tsv", validation="dev.tsv", text_columns="3", label_column="1"
     )
+    config.data.tfds_labels.update(name="glue/cola")
     return config

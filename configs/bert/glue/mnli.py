@@ -27,4 +27,9 @@ def get_config() -> ml_collections.ConfigDict:
         text_columns="sentence1,sentence2",
         label_column="gold_label",
     )
+    config.data.tfds_labels.update(
+        name="glue/mnli",
+        text_columns="premise,hypothesis",
+        validation_split="validation_matched",
+    )
     return config

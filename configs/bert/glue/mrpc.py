@@ -27,4 +27,5 @@ def get_config() -> ml_collections.ConfigDict:
         text_columns="#1 String,#2 String",
         label_column="Quality",
     )
+    config.data.tfds_labels.update(name="glue/mrpc", text_columns="sentence1,sentence2")
     return config

@@ -24,4 +24,5 @@ def get_config() -> ml_collections.ConfigDict:
     config.data.labelled.update(
         train="train.tsv", validation="dev.tsv", text_columns="question,sentence"
     )
+    config.data.tfds_labels.update(name="glue/qnli", text_columns="question,sentence")
     return config

@@ -27,4 +27,5 @@ def get_config() -> ml_collections.ConfigDict:
         text_columns="question1,question2",
         label_column="is_duplicate",
     )
+    config.data.tfds_labels.update(name="glue/qqp", text_columns="question1,question2")
     return config

@@ -24,4 +24,5 @@ def get_config() -> ml_collections.ConfigDict:
     config.data.labelled.update(
         train="train.tsv", validation="dev.tsv", text_columns="sentence1,sentence2"
     )
+    config.data.tfds_labels.update(name="glue/rte", text_columns="sentence1,sentence2")
     return config

@@ -22,4 +22,5 @@ def get_config() -> ml_collections.ConfigDict:
     config.task.update(labels="0,1")
     config.data.update(source="labelled", vocab_size=30_522, tokens_per_batch=32 * 128)
     config.data.labelled.update(train="train.tsv", validation="dev.tsv")
+    config.data.tfds_labels.update(name="glue/sst2")
     return config
