@@ -71,7 +71,7 @@ def test_every_quantity_has_its_panel():
     }
     panels = _panels(curves.plot_curves(metrics, "run"))
     assert list(panels) == [
-        "Label-smoothed loss",
+        "Loss",
         "Learning rate",
         "Validation perplexity",
         "Validation scores",
@@ -91,7 +91,7 @@ def test_every_quantity_has_its_panel():
 
 def test_panels_without_data_are_left_out():
     panels = _panels(curves.plot_curves({"train": {"loss": _curve(5)}}))
-    assert list(panels) == ["Label-smoothed loss"]
+    assert list(panels) == ["Loss"]
 
 
 def test_metrics_without_a_known_quantity_are_refused():
@@ -105,3 +105,21 @@ def test_a_long_curve_is_drawn_pale_with_its_moving_average_over_it():
     pale, average = figure.axes[0].lines
     np.testing.assert_array_equal(pale.get_ydata(), noise)
     np.testing.assert_allclose(average.get_ydata(), 2.0)
+
+
+def test_classes_and_hidden_tokens_have_a_panel_of_shares():
+    metrics = {
+        "validation": {
+            "accuracy": _curve(0.5, 0.75),
+            "matthews": _curve(-0.1, 0.4),
+            "unigram_accuracy": _curve(0.1, 0.1),
+        }
+    }
+    panel = _panels(curves.plot_curves(metrics))["Validation scores"]
+    assert "best accuracy 75.00 at step 200" in panel.get_title("right")
+    assert [line.get_label() for line in panel.lines] == [
+        "accuracy",
+        "Matthews's correlation",
+        "always the most frequent",
+    ]
+    assert panel.get_ylim()[0] == pytest.approx(-10)

@@ -39,6 +39,9 @@ class ClassScores:
         )
 
 
+CLASS_SCORE_NAMES = tuple(field.name for field in dataclasses.fields(ClassScores))
+
+
 def score_classes(
     guesses: Sequence[int], truths: Sequence[int], num_classes: int
 ) -> ClassScores:

@@ -7,6 +7,7 @@ from typing import Any
 
 from transformer_jax.config.tree import fields_of, leaves
 from transformer_jax.errors import UserError
+from transformer_jax.evaluation.class_scores import CLASS_SCORE_NAMES
 from transformer_jax.files import write_atomically
 from transformer_jax.reports import row_models
 from transformer_jax.reports.render import Column, decimals, one_table, render
@@ -144,19 +145,21 @@ def _whole(number: float | None) -> int | None:
 
 
 def _scores(run: RunSummary) -> list[dict[str, Any]]:
-    """Return each score with its signature and what was decoded how."""
+    """Return each score with its signature and what was decoded how, in per cent."""
     rows = []
     for name, evaluation in run.evaluations.items():
-        for score in _names(evaluation):
-            is_share = score == "comet"  # The others are in per cent.
+        of_classes = [score for score in CLASS_SCORE_NAMES if score in evaluation]
+        for score in of_classes or _names(evaluation):
+            is_share = score == "comet" or score in of_classes
+            number = evaluation["produced_by"].get("num_texts")
             rows.append(
                 {
                     "scored": name,
-                    "score": "comet x 100" if is_share else score,
+                    "score": f"{score} x 100" if is_share else score,
                     "value": evaluation[score] * (100 if is_share else 1),
                     "signature": evaluation.get(f"{score}_signature"),
                     "text": evaluation.get("test_set"),
-                    "sentences": evaluation.get("num_sentences"),
+                    "sentences": evaluation.get("num_sentences", number),
                 }
             )
     return rows

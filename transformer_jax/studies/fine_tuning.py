@@ -15,6 +15,7 @@ from transformer_jax.studies.bench import Bench
 from transformer_jax.studies.starts import (
     PRETRAINED,
     STARTS,
+    describe_means,
     draw_tasks,
     finetuning_config,
     part_of_task,
@@ -159,13 +160,11 @@ def _tabulate(rows: Sequence[Row]) -> Report:
         Part("Pre-training", columns, pretraining),
         *(part_of_task(rows, task, 100) for task in tasks),
     ]
-    seeds = {row["seed"] for row in rows if "seed" in row}
     notes = [
         "Accuracy in percent on texts of the grammar that no training saw, at the end "
-        f"of each fine-tuning; a guess finds half. The mean over {len(seeds)} seeds, "
-        "which draw other examples and other test texts, and the spread from the "
-        "lowest to the highest. From scratch: the same model, tokenizer, examples and "
-        "updates, with random weights.",
+        "of each fine-tuning; a guess finds half. "
+        f"{describe_means(rows, 'other examples and other test texts')} From scratch: "
+        "the same model, tokenizer, examples and updates, with random weights.",
     ]
     return Report("What pre-training is worth", parts, rows, notes)
 

@@ -27,6 +27,7 @@ from transformer_jax.studies.starts import (
     PRETRAINED,
     SCRATCH,
     STARTS,
+    describe_means,
     draw_tasks,
     finetuning_config,
     part_of_task,
@@ -193,13 +194,11 @@ def _make_config(
 
 
 def _tabulate(rows: Sequence[Row]) -> Report:
-    seeds = {row["seed"] for row in rows}
     notes = [
         "Accuracy in percent on captions that no fine-tuning saw, at the end of each; "
-        f"a guess finds half. The mean over {len(seeds)} seeds, which draw other "
-        "pairs, and the spread from the lowest to the highest. From scratch: the same "
-        "sizes, vocabulary, pairs and updates, with random weights and a learning rate "
-        "of its own.",
+        f"a guess finds half. {describe_means(rows, 'other pairs')} From scratch: the "
+        "same sizes, vocabulary, pairs and updates, with random weights and a learning "
+        "rate of its own.",
     ]
     parts = [part_of_task(rows, _TASK, 100)]
     return Report("Published weights against random ones", parts, rows, notes)

@@ -88,6 +88,17 @@ def of_task(rows: Sequence[Row], task: str, scale: float = 1.0) -> list[Row]:
     return table
 
 
+def describe_means(rows: Sequence[Row], what_differs: str) -> str:
+    """Say over what the tables take means, and what another seed changes."""
+    seeds = {row["seed"] for row in rows if "seed" in row}
+    if len(seeds) == 1:
+        return "One seed."
+    return (
+        f"The mean over {len(seeds)} seeds, which draw {what_differs}, and the spread "
+        "from the lowest to the highest."
+    )
+
+
 def part_of_task(rows: Sequence[Row], task: str, scale: float = 1.0) -> Part:
     """Return `of_task` as a table, headed by the task's name."""
     columns = (

@@ -19,6 +19,7 @@ from transformer_jax.studies.short_training import set_short_training
 from transformer_jax.studies.starts import (
     PRETRAINED,
     STARTS,
+    describe_means,
     draw_tasks,
     part_of_task,
     tiny_pretraining,
@@ -146,13 +147,11 @@ def _make_config(
 
 def _tabulate(rows: Sequence[Row]) -> Report:
     part = part_of_task(rows, _TASK)
-    seeds = {row["seed"] for row in rows}
     notes = [
         "sacreBLEU (13a, cased, greedy) on the validation split, the best of four "
-        f"validations; the mean over {len(seeds)} seeds, which draw other pairs, and "
-        "the spread from the lowest to the highest. Either start has the same model, "
-        "tokenizer, pairs and updates; pre-trained are the encoder, its embeddings "
-        "and, as it is shared, the table of tokens; the decoder is new.",
+        f"validations. {describe_means(rows, 'other pairs')} Either start has the same "
+        "model, tokenizer, pairs and updates; pre-trained are the encoder, its "
+        "embeddings and, as it is shared, the table of tokens; the decoder is new.",
     ]
     return Report(
         "Does translation gain from a pre-trained encoder?", [part], rows, notes

@@ -16,11 +16,19 @@ if TYPE_CHECKING:
 
 # Above this many points a curve is drawn pale, with its moving average over it.
 _MANY_POINTS = 100
+# Of text, in per cent, and of classes and tokens, as shares.
 _SCORES = {
     "sacrebleu": ("sacreBLEU", BLUE),
     "chrf": ("chrF2", GREEN),
     "paper_bleu": ("paper's BLEU", ORANGE),
     "tokenised_lowercase_bleu": ("lower-cased tokenised BLEU", PURPLE),
+}
+_SHARES = {
+    "accuracy": ("accuracy", BLUE),
+    "f1": ("F1", GREEN),
+    "matthews": ("Matthews's correlation", PURPLE),
+    "next_sentence_accuracy": ("accuracy of the next sentence", PURPLE),
+    "unigram_accuracy": ("always the most frequent", GREY),
 }
 
 
@@ -128,6 +136,8 @@ def _choose_panels(metrics: Metrics) -> list[Callable[["Axes", Metrics], None]]:
         panels.append(_draw_perplexity)
     if validation.keys() & _SCORES.keys():
         panels.append(_draw_scores)
+    elif validation.keys() & _SHARES.keys():
+        panels.append(_draw_shares)
     return panels
 
 
@@ -142,8 +152,8 @@ def _draw_loss(axes: "Axes", metrics: Metrics) -> None:
         _draw_points(axes, validation, ORANGE, "validation")
         best = int(np.argmin(validation.values))
         detail = _best("lowest validation", validation, best, ".3f")
-    _set_titles(axes, "Label-smoothed loss", detail)
-    axes.set_ylabel("loss (nats per token)")
+    _set_titles(axes, "Loss", detail)
+    axes.set_ylabel("loss (nats per prediction)")
     axes.legend()
 
 
@@ -177,17 +187,33 @@ def _draw_perplexity(axes: "Axes", metrics: Metrics) -> None:
 
 
 def _draw_scores(axes: "Axes", metrics: Metrics) -> None:
-    """Draw every validation score that was computed."""
-    curves = metrics["validation"]
-    names = [name for name in _SCORES if name in curves]
+    """Draw every validation score of text that was computed."""
+    _draw_named(axes, metrics["validation"], _SCORES)
+
+
+def _draw_shares(axes: "Axes", metrics: Metrics) -> None:
+    """Draw what validation found of classes or hidden tokens."""
+    shares = {
+        name: curve._replace(values=100 * curve.values)
+        for name, curve in metrics["validation"].items()
+        if name in _SHARES
+    }
+    _draw_named(axes, shares, _SHARES)
+
+
+def _draw_named(
+    axes: "Axes", curves: Mapping[str, Curve], looks: Mapping[str, tuple[str, str]]
+) -> None:
+    """Draw the scores that `looks` has a label and a color for; the first is named."""
+    names = [name for name in looks if name in curves]
     for name in names:
-        label, color = _SCORES[name]
+        label, color = looks[name]
         _draw_points(axes, curves[name], color, label)
     first = curves[names[0]]
     best = int(np.argmax(first.values))
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(bottom=min(0.0, *(curves[name].values.min() for name in names)))
     axes.set_ylabel("score (per cent)")
-    label = _SCORES[names[0]][0]
+    label = looks[names[0]][0]
     _set_titles(axes, "Validation scores", _best(f"best {label}", first, best, ".2f"))
     axes.legend()
 
