@@ -66,6 +66,7 @@ ALLOWED = {
         "data",
         "models",
         "costs",
+        "evaluation",
         "training",
         "tasks",
         "config",

@@ -15,11 +15,12 @@ import ml_collections
 from transformer_jax.commands.config_flags import parse_config
 from transformer_jax.commands.messages import command
 from transformer_jax.commands.parser import PROGRAM, CommandParser
-from transformer_jax.data.sources.tfds_directory import check_languages
+from transformer_jax.data.sources.tfds_directory import check_languages, text_column
 from transformer_jax.data.sources.tfds_labels import TfdsLabelSettings, check_columns
 from transformer_jax.data.sources.tfds_preparation import prepare
 from transformer_jax.errors import UserError
 from transformer_jax.fields import from_mapping
+from transformer_jax.runs.components import build_task
 from transformer_jax.runs.rim import naming
 
 
@@ -39,9 +40,8 @@ def main() -> None:
     )
     with command("prepare"):
         config, options = parse_config(parser)
-        data = config.data
         with naming("config.data"):
-            section, check = _wanted(data)
+            section, check = _wanted(config)
             data_set = prepare(
                 section.name, section.directory, check, options.manual_directory
             )
@@ -50,9 +50,13 @@ def main() -> None:
 
 
 def _wanted(
-    data: ml_collections.ConfigDict,
-) -> tuple[ml_collections.ConfigDict, Callable[[Any], None]]:
+    config: ml_collections.ConfigDict,
+) -> tuple[ml_collections.ConfigDict, Callable[[Any], object]]:
     """Return the section that names the data set, and what its examples must have."""
+    data = config.data
+    if data.source == "tfds" and build_task(config).num_sentences == 1:
+        language = data.source_language
+        return data.tfds, functools.partial(text_column, language=language)
     if data.source == "tfds":
         return data.tfds, functools.partial(
             check_languages, source=data.source_language, target=data.target_language

@@ -93,18 +93,37 @@ def languages_of(builder: Any) -> tuple[str, ...]:
     Raises:
       UserError: if it holds something else.
     """
-    text = import_tfds().features.Text
-    features = builder.info.features
-    languages = tuple(
-        name for name in sorted(features) if isinstance(features[name], text)
-    )
+    languages = _text_columns(builder)
     if len(languages) < 2:
         raise UserError(
             f"{builder.info.full_name} is not a translation data set: its examples "
-            f"hold {', '.join(sorted(features))}. Name one whose examples are a "
-            "sentence in each of two or more languages."
+            f"hold {', '.join(sorted(builder.info.features))}. Name one whose examples "
+            "are a sentence in each of two or more languages."
         )
     return languages
+
+
+def text_column(builder: Any, language: str) -> str:
+    """Return what a data set calls texts of a language: as that, or the only ones.
+
+    Raises:
+      UserError: if it has neither.
+    """
+    columns = _text_columns(builder)
+    if language in columns:
+        return language
+    if len(columns) == 1:
+        return columns[0]
+    raise UserError(
+        f"{builder.info.full_name} has the languages {', '.join(columns) or 'none'}, "
+        f"but source_language={language!r}. Set it to one that it has."
+    )
+
+
+def _text_columns(builder: Any) -> tuple[str, ...]:
+    text = import_tfds().features.Text
+    features = builder.info.features
+    return tuple(name for name in sorted(features) if isinstance(features[name], text))
 
 
 def check_languages(builder: Any, source: str, target: str) -> None:

@@ -1,10 +1,15 @@
-"""Sentence pairs of a translation data set that TensorFlow Datasets has prepared."""
+"""Sentence pairs, or sentences, of a data set that TensorFlow Datasets has prepared."""
 
 import dataclasses
 import logging
 from collections.abc import Mapping
 
-from transformer_jax.data.sources.tfds_directory import check_languages, open_prepared
+from transformer_jax.data.sources.tfds_directory import (
+    PreparedDataSet,
+    check_languages,
+    open_prepared,
+    text_column,
+)
 from transformer_jax.data.sources.tfds_texts import TfdsTexts
 from transformer_jax.data.text_source import OneSide, OpenRequest, TextSource
 from transformer_jax.errors import UserError
@@ -18,7 +23,7 @@ _LARGEST_LOAN = 3_000
 
 @dataclasses.dataclass(frozen=True)
 class TfdsSettings:
-    """A translation data set, prepared by `transformer_jax prepare`."""
+    """A data set of translations, or of text, prepared by `transformer_jax prepare`."""
 
     name: str = fixed(
         "",
@@ -37,28 +42,32 @@ def open_tfds(settings: TfdsSettings, request: OpenRequest) -> dict[str, TextSou
       UserError: if it is not there, or lacks one of the languages.
     """
     data_set = open_prepared(settings.name, settings.directory)
-    first = request.languages[0]
-    if first not in data_set.languages:
-        raise UserError(
-            f"{data_set.name} has the languages {', '.join(data_set.languages)}, but "
-            f"source_language={first!r}. Set it to one that it has."
-        )
-    # Of sentences alone, the others' language does not matter: any pair has them.
-    second = (
-        request.languages[1]
-        if len(request.languages) > 1
-        else next(code for code in data_set.languages if code != first)
-    )
-    check_languages(data_set.builder, first, second)
-    pairs: dict[str, TextSource] = {
-        split: TfdsTexts(data_set, expression, (first, second))
+    if len(request.languages) == 1:
+        columns = _columns_of_one(data_set, request.languages[0])
+    else:
+        columns = request.languages
+        check_languages(data_set.builder, *columns)
+    texts: dict[str, TextSource] = {
+        split: TfdsTexts(data_set, expression, columns)
         for split, expression in split_expressions(data_set.splits).items()
     }
     _LOGGER.info("%s", data_set.describe())
     if len(request.languages) == 1:
-        return {split: OneSide(source, 0) for split, source in pairs.items()}
-    _LOGGER.info("Translating from %s into %s", first, second)
-    return pairs
+        return {split: OneSide(source, 0) for split, source in texts.items()}
+    _LOGGER.info("Translating from %s into %s", *columns)
+    return texts
+
+
+def _columns_of_one(data_set: PreparedDataSet, language: str) -> tuple[str, ...]:
+    """Return the column of sentences alone, and that of another language, if any.
+
+    Runs from when only pairs were read are known by both.
+    """
+    first = text_column(data_set.builder, language)
+    if first != language:
+        return (first,)
+    others = (code for code in data_set.languages if code != first)
+    return first, next(others)
 
 
 def split_expressions(splits: Mapping[str, int]) -> dict[str, str]:

@@ -53,7 +53,7 @@ class Archive:
 def prepare(
     name: str,
     directory: str,
-    check: Callable[[Any], None],
+    check: Callable[[Any], object],
     manual_directory: str = "",
 ) -> PreparedDataSet:
     """Prepare a data set, or find that it has been.
