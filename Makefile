@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 QUICKSTART := runs/quickstart
+# Two processes; the files in the order of tests/conftest.py.
+PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 
 # Huge pages, where the C library has them, spare some of the time of a step on a CPU.
 export GLIBC_TUNABLES ?= glibc.malloc.hugetlb=1
@@ -33,10 +35,10 @@ quickstart: $(INSTALLED)  ## Train on the built-in corpus, translate, score and 
 	  --output $(QUICKSTART)/curves.png
 
 test: $(INSTALLED)  ## Run the test suite, without the slow ones.
-	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m "not slow" $(PARALLEL)
 
 test-slow: $(INSTALLED)  ## Run the tests that take longer.
-	$(BIN)/python -m pytest -m slow -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m slow $(PARALLEL)
 
 docs: $(INSTALLED)  ## Write the reports on the paper's tables and on speed into docs/ again.
 	mkdir -p docs

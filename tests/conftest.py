@@ -34,6 +34,16 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
+# The files that take longest begin: else one processor waits for them at the end.
+_FIRST = ("test_learning.py", "test_docs_sessions.py", "test_docs_blocks.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest files first; all other tests stay in their order."""
+    order = {name: place for place, name in enumerate(_FIRST)}
+    items.sort(key=lambda item: order.get(item.path.name, len(_FIRST)))
+
+
 def _find_test_data() -> pathlib.Path | None:
     """Return the folder of data that is not part of the project, if there is one."""
     named = os.environ.get("TRANSFORMER_JAX_TEST_DATA")

@@ -215,7 +215,7 @@ def test_heavy_packages_are_imported_where_they_are_used():
         "import sys;"
         "from transformer_jax.commands import evaluate, train, translate;"
         "heavy = {'tensorflow', 'torch', 'tensorflow_datasets', 'matplotlib'}"
-        " | {'wandb', 'mlflow', 'safetensors'};"
+        " | {'wandb', 'mlflow', 'safetensors', 'sacremoses'};"
         "print(*sorted(heavy & set(sys.modules)))"
     )
     result = subprocess.run(

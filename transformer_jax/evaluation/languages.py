@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import sacrebleu
 from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
 from sacrebleu.utils import SACREBLEU_DIR
-from sacremoses.corpus import NonbreakingPrefixes
 
 from transformer_jax.errors import UserError
 from transformer_jax.language_codes import normalise_language
@@ -46,6 +45,8 @@ def moses_name(language: str) -> str:
 @functools.cache
 def _moses_languages() -> frozenset[str]:
     """Return the languages whose abbreviations Moses knows."""
+    from sacremoses.corpus import NonbreakingPrefixes
+
     return frozenset(NonbreakingPrefixes().available_langs.values())
 
 

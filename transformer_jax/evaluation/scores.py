@@ -17,9 +17,9 @@ import dataclasses
 import functools
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import sacrebleu
-import sacremoses
 
 from transformer_jax.errors import UserError
 from transformer_jax.evaluation import suspicions
@@ -237,6 +237,8 @@ def _score_learnt(
 
 def replace_punctuation(lines: Sequence[str]) -> list[str]:
     """Replace curly quotes, full-width signs and the like, as Moses does."""
+    import sacremoses
+
     replace = sacremoses.MosesPunctNormalizer().replace_unicode_punct
     return [replace(line) for line in lines]
 
@@ -303,5 +305,7 @@ def _score_tokenised(
 
 
 @functools.cache
-def _moses_tokenizer(language: str) -> sacremoses.MosesTokenizer:
+def _moses_tokenizer(language: str) -> Any:
+    import sacremoses
+
     return sacremoses.MosesTokenizer(lang=language)

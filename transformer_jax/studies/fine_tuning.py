@@ -12,6 +12,7 @@ from transformer_jax.reports.render import Column, Part, Report, Row, decimals
 from transformer_jax.reports.run_summary import read_run
 from transformer_jax.runs.trained_run import TrainedRun
 from transformer_jax.studies.bench import Bench
+from transformer_jax.studies.rows import distinct
 from transformer_jax.studies.starts import (
     PRETRAINED,
     STARTS,
@@ -40,6 +41,7 @@ class Sizes:
     Attributes:
       pretrained: from a corpus to the run that was pre-trained on it, as configs/bert
         has it; the first one is fine-tuned.
+      questions: of the grammar, that are asked.
       num_examples: labelled texts to learn from.
       num_test_texts: that accuracy is measured on, once, at the end.
       num_steps: updates of a fine-tuning.
@@ -50,6 +52,7 @@ class Sizes:
     """
 
     pretrained: dict[str, str]
+    questions: tuple[Question, ...] = ("antecedent", "order")
     num_examples: tuple[int, ...] = (30, 100, 1_000, 10_000)
     num_test_texts: int = 1_000
     num_steps: int = 200
@@ -64,7 +67,7 @@ def _measure(sizes: Sizes, bench: Bench) -> list[Row]:
     rows = [_of_pretraining(corpus, run) for corpus, run in before.items()]
     start_run = next(iter(before.values()))
     for question, number, seed, start in itertools.product(
-        QUESTIONS, sizes.num_examples, sizes.seeds, STARTS
+        sizes.questions, sizes.num_examples, sizes.seeds, STARTS
     ):
         config = _make_config(sizes, start_run, question, number, seed, start)
         name = f"{question}_{number}_{seed}_{start.replace(' ', '_')}"
@@ -155,10 +158,9 @@ def _tabulate(rows: Sequence[Row]) -> Report:
         for row in rows
         if "corpus" in row
     ]
-    tasks = [task for task, _ in _TASKS.values()]
     parts = [
         Part("Pre-training", columns, pretraining),
-        *(part_of_task(rows, task, 100) for task in tasks),
+        *(part_of_task(rows, task, 100) for task in distinct(rows, "task")),
     ]
     notes = [
         "Accuracy in percent on texts of the grammar that no training saw, at the end "
@@ -189,6 +191,7 @@ STUDY = Study(
         ),
         "small": Sizes(
             {"built-in corpus": "pretrain_tiny"},
+            questions=("order",),
             num_examples=(10,),
             num_test_texts=8,
             num_steps=2,

@@ -185,7 +185,7 @@ STUDY = Study(
         "full": Sizes({_GRAMMAR: 600, _MULTI30K: 800}),
         "small": Sizes(
             {_GRAMMAR: 2},
-            heads=(1, 2),
+            heads=(2,),
             d_model=8,
             num_layers=1,
             vocab_size=600,
