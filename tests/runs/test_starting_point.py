@@ -15,7 +15,7 @@ from transformer_jax.runs.trained_run import load_run
 def pretrained(text, tmp_path_factory):
     directory = tmp_path_factory.mktemp("pretrained") / "run"
     before = tiny_bert_config(
-        "masked_language_model", num_steps=1, every=1, max_positions=40
+        "masked_language_model", num_steps=1, every=1, max_positions=80
     )
     data = tiny_config(text, num_steps=1).data
     before.data.update(
@@ -23,7 +23,7 @@ def pretrained(text, tmp_path_factory):
         train_source=data.train_source,
         validation_source=data.validation_source,
         vocab_size=data.vocab_size,
-        max_length=30,
+        max_length=63,
     )
     experiment.train(before, directory)
     return directory
@@ -39,12 +39,13 @@ def _config(text, pretrained):
         d_ff=before.d_ff,
         num_heads=before.num_heads,
         activation="gelu",
+        norm_epsilon=before.norm_epsilon,
         positions="learned",
         max_positions=before.max_positions,
         norm_embeddings=True,
         use_attention_bias=True,
     )
-    config.data.max_length = 30
+    config.data.max_length = 63
     config.optimizer.factor = 0.0
     config.training.init_from = str(pretrained)
     return config
@@ -63,13 +64,20 @@ def test_translation_starts_from_the_encoder_of_a_bert(text, pretrained, tmp_pat
     layer = run.params["encoder"]["layer_0"]["feed_forward"]["expand"]["kernel"]
     theirs = expected["encoder"]["layer_0"]["feed_forward"]["expand"]["kernel"]
     np.testing.assert_array_equal(layer, theirs)
-    assert run.translate(["A dog."])
+    assert run.translator().translate(["A dog."])
 
 
-def test_a_transformer_without_all_of_the_encoder_is_refused(
-    text, pretrained, tmp_path
-):
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"norm_embeddings": False}, "differs .* in source_norm/bias, source_norm"),
+        ({"num_encoder_layers": 2}, "differs .* in encoder/layer_1/feed_forward"),
+        ({"norm_position": "pre"}, "differs .* in encoder/norm/bias"),
+        ({"activation": "relu"}, "differs .* in activation[.]"),
+    ],
+)
+def test_another_encoder_is_refused(text, pretrained, tmp_path, changes, message):
     config = _config(text, pretrained)
-    config.model.norm_embeddings = False
-    with pytest.raises(UserError, match="source_norm/bias this model has no place"):
+    config.model.update(changes)
+    with pytest.raises(UserError, match=message):
         experiment.train(config, tmp_path / "run")

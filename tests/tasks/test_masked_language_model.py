@@ -1,6 +1,7 @@
 import dataclasses
 import json
 
+import jax
 import numpy as np
 import pytest
 
@@ -12,10 +13,14 @@ from transformer_jax.data.documents import Documents, documents_of
 from transformer_jax.data.next_sentences import draw_pairs
 from transformer_jax.data.tokenizer import MASK_PIECE, SpecialIds, train_tokenizer
 from transformer_jax.errors import UserError
+from transformer_jax.models.bert import Bert
+from transformer_jax.models.bert_config import BertConfig
+from transformer_jax.models.parameters import init_params
 from transformer_jax.reports.card import write_card
 from transformer_jax.runs import experiment
 from transformer_jax.runs.trained_run import load_run
 from transformer_jax.tasks.masked_language_model import (
+    MaskedBatch,
     MaskedLanguageModelSettings,
     masked_language_model,
 )
@@ -166,7 +171,7 @@ def test_pairs_are_those_worked_out_by_hand():
     # Nothing follows the only sentence of a document.
     assert {pair[2:] for pair in _pairs([3], room=8)} == {(False, False)}
     # A sentence that no room is left for is taken all the same, and cut later.
-    assert {pair[0] for pair in _pairs([2], room=2)} == {(1,)}
+    assert {pair[:2] for pair in _pairs([1], room=1) if pair[2]} == {((1,), (2,))}
 
 
 def test_half_of_the_pairs_go_on():
@@ -205,10 +210,73 @@ def test_a_row_that_may_go_on_is_laid_out_as_worked_out_by_hand():
     assert {int(b.is_next[0]) for b in batches} == {0, 1}
 
 
-def test_one_document_alone_is_refused():
-    documents = Documents([0], 5)
-    with pytest.raises(UserError, match="All sentences are of one document"):
+@pytest.mark.parametrize("starts", [[0], [0, 1, 2, 3, 4]])
+def test_documents_of_which_all_or_nothing_follows_are_refused(starts):
+    documents = Documents(starts, 5)
+    with pytest.raises(UserError, match="next sentence cannot be predicted"):
         draw_pairs(np.random.default_rng(0), [0], np.ones(5, int), documents, 8)
+
+
+def test_rows_that_may_go_on_lose_long_ends_and_hide_whole_words():
+    class Marked(_Documents):  # Each sentence is one word.
+        ids = [[2 * i + (n == 0) for n, i in enumerate(s)] for s in _Documents.ids]
+
+    settings = MaskedLanguageModelSettings(
+        mask_rate=0.4,
+        mask_share=1.0,
+        random_share=0.0,
+        whole_words=True,
+        next_sentence=True,
+        row_length=8,
+    )
+    task = masked_language_model(settings)
+    specials = SpecialIds(0, 1, 2, mask=9, first_text=10, vocab_size=70)
+    found = set()
+    for step in range(40):
+        planned = PlannedBatch(
+            BatchShape(1, 8, 8), np.array([1]), np.array([0]), (0, step)
+        )
+        batch = task.make_batch(Marked(), planned, specials)
+        if batch.is_next[0]:
+            found.add(tuple(batch.tokens[0].tolist()))
+    # Two of four are to be hidden: one word alone, be it shorter or longer.
+    assert found == {(1, 9, 2, 31, 32, 33, 2, 0), (1, 21, 2, 9, 9, 9, 2, 0)}
+
+
+def test_the_loss_is_the_mean_over_tokens_and_the_mean_over_rows(tmp_path):
+    task = masked_language_model(MaskedLanguageModelSettings(next_sentence=True))
+    config = BertConfig(30, num_layers=1, d_model=8, d_ff=8, num_heads=1)
+    model = Bert(config)
+    params = init_params(model, jax.random.key(0), task.inputs)
+    rows = np.ones((2, 6), np.int32)
+    batch = MaskedBatch(
+        tokens=10 + np.arange(12, dtype=np.int32).reshape(2, 6),
+        segments=rows,
+        positions=rows * np.arange(6, dtype=np.int32),
+        token_types=rows * 0,
+        masked_places=np.array([[1, 2], [3, 0]], np.int32),
+        masked_tokens=np.array([[12, 13], [14, 0]], np.int32),
+        loss_weights=np.array([[1, 1], [1, 0]], np.float32),
+        is_next=np.array([1, 0], np.int32),
+        pair_weights=np.ones(2, np.float32),
+    )
+    loss_fn = task.make_objective(
+        model, label_smoothing=0.0, label_smoothing_formula="uniform"
+    )
+    loss_sum, (weight_sum, _) = loss_fn(params, batch, None)
+    logits, pairs = model.apply(
+        {"params": params},
+        batch.tokens,
+        segments=rows,
+        token_types=batch.token_types,
+        masked_places=batch.masked_places,
+    )
+    log_probs = jax.nn.log_softmax(logits)
+    tokens = [log_probs[0, 0, 12], log_probs[0, 1, 13], log_probs[1, 0, 14]]
+    # 0 stands for what follows; the first row has two hidden tokens, the second one.
+    of_pairs = jax.nn.log_softmax(pairs)
+    expected = -np.mean(tokens) - (2 * of_pairs[0, 0] + of_pairs[1, 1]) / 3
+    np.testing.assert_allclose(loss_sum / weight_sum, expected, rtol=1e-5)
 
 
 def test_next_sentences_are_learnt_and_a_run_goes_on_bit_for_bit(tmp_path):

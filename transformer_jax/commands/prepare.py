@@ -2,8 +2,8 @@
 
 python -m transformer_jax prepare --config configs/wmt14_ende_base.py
 
-It is written below TFDS_DATA_DIR, or --config.data.tfds.directory. Archives that lie in
-downloads/manual there, or in --manual_directory, are used instead of the network.
+It is written below TFDS_DATA_DIR, or the config's directory for it. Archives that lie
+in downloads/manual there, or in --manual_directory, are used instead of the network.
 """
 
 import functools

@@ -15,12 +15,13 @@ _SENTENCES_AT_ONCE = 1 << 16
 class DocumentNumbers:
     """Makes numbers of the side that says which document a sentence is of."""
 
-    vocab_size = 1 << 32
+    # Neighbours alone are compared, so that two bytes do.
+    vocab_size = 1 << 16
     fingerprint = hashlib.sha256(b"document numbers").hexdigest()
 
     def encode(self, numbers: Sequence[str], num_threads: int = 1) -> list[list[int]]:
-        """Return each number, alone."""
-        return [[int(number)] for number in numbers]
+        """Return each number, or what is left of a large one, alone."""
+        return [[int(number) % self.vocab_size] for number in numbers]
 
 
 class Documents:

@@ -50,13 +50,14 @@ def draw_pairs(
       room: pieces that a row has for text.
 
     Raises:
-      UserError: if there is but one document.
+      UserError: if there is but one document, or none of two sentences.
     """
-    if len(documents) < 2:
+    if len(documents) < 2 or len(documents) == documents.bounds[-1]:
         raise UserError(
-            "All sentences are of one document, so that there is none that does not "
-            "follow. Put a blank line between documents, or set "
-            "config.task.next_sentence=False."
+            "The next sentence cannot be predicted: the text is one document, so that "
+            "all sentences follow, or each sentence is one, so that none does. Put a "
+            "blank line between documents of several sentences, a sentence a line, or "
+            "set config.task.next_sentence=False."
         )
     pairs = []
     for opener in openers:

@@ -29,7 +29,7 @@ _MANIFEST = "manifest.json"
 
 
 class Coder(Protocol):
-    """Makes numbers of a side's texts: a tokenizer, or labels."""
+    """Makes numbers of a side's texts: a tokenizer, labels, documents."""
 
     @property
     def vocab_size(self) -> int:

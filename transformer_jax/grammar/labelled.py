@@ -9,6 +9,9 @@ from transformer_jax.grammar.splits import Split, hash_number, split_of
 
 Question = Literal["antecedent", "order"]
 
+# Draws without a new text before giving up: nearly all have been found.
+_MAX_TRIES = 20_000
+
 # Sentences of a text, and its label behind them; `swapped` asks for the second label.
 _Draw = Callable[[random.Random, bool], tuple[str, ...]]
 
@@ -48,13 +51,24 @@ def labelled_texts(
       split: of the grammar.
       num_texts: how many.
       seed: another seed, other texts.
+
+    Raises:
+      ValueError: if the grammar hardly has any more.
     """
     _, draw = QUESTIONS[question]
     rng = random.Random(hash_number(f"{question} {split} {seed}"))
     found: set[tuple[str, ...]] = set()
+    tries = 0
     while len(found) < num_texts:
+        tries += 1
+        if tries > _MAX_TRIES:
+            raise ValueError(
+                f"the {split} split has hardly more than {len(found)} texts of the "
+                f"question {question!r}"
+            )
         text = draw(rng, len(found) % 2 == 1)
         # Two sentences are in one split, in whatever order.
         if text not in found and split_of(" ".join(sorted(text[:-1]))) == split:
             found.add(text)
+            tries = 0
             yield text

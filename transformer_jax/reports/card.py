@@ -100,7 +100,7 @@ def _facts(run: RunSummary, parts: Parts) -> list[dict[str, Any]]:
     data = run.config["data"]
     cost, config = run_cost(run), run.directory.read_config()
     batch = data["tokens_per_batch"]
-    if run.tokens is None:
+    if run.target_tokens is not None or parts.task.can_translate:
         side, trained_on = (
             "target ",
             {

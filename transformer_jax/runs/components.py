@@ -293,8 +293,8 @@ def _check_rows(config: ml_collections.ConfigDict, task: Task) -> None:
     """Make sure that devices and micro-batches can share the rows of every batch."""
     if task.row_length is not None and config.data.batching == "packed":
         raise UserError(
-            "config.data.batching=packed puts several texts into a row, where "
-            f"config.task.name={config.task.name} needs one. Use buckets."
+            "config.data.batching=packed puts several texts into a row, where the task "
+            "of config.task lays a row out by itself. Use buckets."
         )
     num_devices = build_mesh(config).size
     num_parts = num_devices * config.training.num_micro_batches

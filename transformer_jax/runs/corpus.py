@@ -5,6 +5,7 @@ import functools
 import logging
 import pathlib
 from collections.abc import Sequence
+from typing import Any
 
 import ml_collections
 import numpy as np
@@ -32,6 +33,7 @@ from transformer_jax.runs.text import keep_text, open_text
 from transformer_jax.tasks.task import Task
 
 _LOGGER = logging.getLogger(__name__)
+_UNLIMITED = 1 << 31
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,8 +104,10 @@ def _tokenise(
     # Validation's loss leaves out what is too long, and nothing else; scores are over
     # every line. A label is no translation, however short it is.
     has_ratio = split == "train" and len(task.sides) == task.num_sentences
-    settings = {
-        "max_length": data.max_length,
+    # A sentence that is missing would make neighbours of those beside it.
+    max_length = _UNLIMITED if task.has_documents else int(data.max_length)
+    settings: dict[str, Any] = {
+        "max_length": max_length,
         "max_length_ratio": data.max_length_ratio if has_ratio else 0.0,
     }
     key = cache_key(source, coders, **settings)

@@ -304,6 +304,8 @@ def _validation(
     )
     plan = plan_buckets(*lengths, shapes, seed=0)
     step_fn = jax.jit(functools.partial(eval_step, loss_fn=loss_fn))
+    # Text that makes no batches is refused before the first step.
+    task.make_batch(corpus.validation, plan.batch(0), corpus.specials)
 
     def means(params: Any) -> Mapping[str, float]:
         batches = evaluation_batches(

@@ -12,6 +12,7 @@ from transformer_jax.errors import UserError
 from transformer_jax.exchange.hugging_face_bert import is_directory, read_directory
 from transformer_jax.models.bert import Bert
 from transformer_jax.models.bert_as_encoder import encoder_params
+from transformer_jax.models.bert_config import BertConfig
 from transformer_jax.models.parameters import init_params, param_shapes
 from transformer_jax.runs.components import Parts, build_parts
 from transformer_jax.runs.directory import RunDirectory
@@ -63,9 +64,9 @@ def _read(
     """Return the parameters of a run or a directory, and what they are of."""
     with naming("config.training.init_from"):
         if is_directory(start):
-            params = read_directory(start)[1]
+            bert, params = read_directory(start)
             if not isinstance(parts.model, Bert):
-                params = _as_encoder(params, parts, start)
+                params = _as_encoder(params, bert, parts, start)
             return params, start
         directory = RunDirectory(start)
         before = directory.read_config()
@@ -77,25 +78,33 @@ def _read(
             vocab_size = read_tokenizer(directory.tokenizer_path).vocab_size
             parts_before = build_parts(before, vocab_size)
         params, steps = read_params(directory, parts_before)
-        if isinstance(parts_before.model, Bert) and not isinstance(parts.model, Bert):
-            params = _as_encoder(params, parts, start)
+        before_model = parts_before.model
+        if isinstance(before_model, Bert) and not isinstance(parts.model, Bert):
+            params = _as_encoder(params, before_model.config, parts, start)
         return params, f"{start}, step {steps[-1]}"
 
 
-def _as_encoder(params: Any, parts: Parts, start: str) -> Any:
+def _as_encoder(params: Any, bert: BertConfig, parts: Parts, start: str) -> Any:
     """Return a BERT's parameters as those of another model's encoder.
 
     Raises:
-      UserError: if that has no such encoder, or not all of it.
+      UserError: if that has not just such an encoder.
     """
     given = encoder_params(params)
-    wanted = flatten_dict(param_shapes(parts.model, parts.task.inputs))
-    missing = sorted("/".join(path) for path in flatten_dict(given).keys() - wanted)
-    if missing:
+    found = flatten_dict(given).keys()
+    wanted = flatten_dict(param_shapes(parts.model, parts.task.inputs)).keys()
+    of_encoder = {path for path in wanted if path[0] == "encoder"}
+    differing = {"/".join(path) for path in (found - wanted) | (of_encoder - found)}
+    differing |= {
+        name
+        for name in ("activation", "norm_epsilon")
+        if getattr(parts.model.config, name, None) != getattr(bert, name)
+    }
+    if differing:
         raise UserError(
-            f"{start} holds a BERT, whose {missing[0]} this model has no place for. "
-            "Give it BERT's encoder: config.model.update(default.transformer_like_bert("
-            "SIZE))."
+            f"{start} holds a BERT, whose encoder differs from this model's in "
+            f"{', '.join(sorted(differing)[:3])}. Give it BERT's: config.model.update("
+            "default.transformer_like_bert(SIZE))."
         )
     return given
 

@@ -163,7 +163,7 @@ def _tabulate(rows: Sequence[Row]) -> Report:
         *(part_of_task(rows, task, 100) for task in distinct(rows, "task")),
     ]
     notes = [
-        "Accuracy in percent on texts of the grammar that no training saw, at the end "
+        "Accuracy in percent on texts, or pairs, that no training saw, at the end "
         "of each fine-tuning; a guess finds half. "
         f"{describe_means(rows, 'other examples and other test texts')} From scratch: "
         "the same model, tokenizer, examples and updates, with random weights.",

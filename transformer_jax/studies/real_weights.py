@@ -59,7 +59,7 @@ class Sizes:
 
     Attributes:
       num_examples: labelled pairs of halves to learn from.
-      peak_learning_rates: by the start, as either does better with its own.
+      peak_learning_rates: by the start; chosen beforehand, not searched.
       num_test_texts: that accuracy is measured on, once, at the end.
       num_steps: updates.
       tokens_per_batch: of them.
@@ -197,8 +197,9 @@ def _tabulate(rows: Sequence[Row]) -> Report:
     notes = [
         "Accuracy in percent on captions that no fine-tuning saw, at the end of each; "
         f"a guess finds half. {describe_means(rows, 'other pairs')} From scratch: the "
-        "same sizes, vocabulary, pairs and updates, with random weights and a learning "
-        "rate of its own.",
+        "same sizes, vocabulary, pairs and updates, with random weights and twice the "
+        "learning rate. Each second half occurs once with either label, so that it "
+        "tells nothing by itself.",
     ]
     parts = [part_of_task(rows, _TASK, 100)]
     return Report("Published weights against random ones", parts, rows, notes)

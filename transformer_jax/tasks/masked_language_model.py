@@ -19,7 +19,7 @@ import numpy as np
 
 from transformer_jax.data.batch import Array
 from transformer_jax.data.batch_plan import PlannedBatch
-from transformer_jax.data.masking import MaskingRule, hide_tokens, num_masked
+from transformer_jax.data.masking import MaskingRule, hide_tokens
 from transformer_jax.data.pretraining_rows import rows_of_pairs, rows_of_sentences
 from transformer_jax.data.token_cache import TokenCache
 from transformer_jax.data.tokenizer import MASK_PIECE, SpecialIds
@@ -190,10 +190,10 @@ def _make_objective(
     """Teach a model the hidden tokens, and whether a row goes on.
 
     Returns:
-      A loss function. Of hidden tokens it sums what `sum_predictions` does. Where a row
-      may go on, the loss is the sum of two means, over tokens and over rows, if all
-      rows are full; next_sentence_loss, in nats, and next_sentence_accuracy are over
-      rows.
+      A loss function. Of hidden tokens it sums what `sum_predictions` does. Where rows
+      may go on, the loss is the sum of two means, over hidden tokens and over rows;
+      next_sentence_loss, in nats, and next_sentence_accuracy are over rows. A row
+      counts as its hidden tokens do, so that the sums of parts of a batch add up.
     """
 
     def loss_fn(
@@ -219,10 +219,10 @@ def _make_objective(
         )
         if not settings.next_sentence:
             return loss_sum, (weight_sum, sums)
-        follows, pair_weights = (
-            jnp.asarray(of_rows)[:, None]
-            for of_rows in (batch.is_next, batch.pair_weights)
-        )
+        follows = jnp.asarray(batch.is_next)[:, None]
+        # A row's prediction weighs as much as those of its tokens together.
+        num_hidden = jnp.sum(jnp.asarray(batch.loss_weights), axis=1)
+        pair_weights = (jnp.asarray(batch.pair_weights) * num_hidden)[:, None]
         pair_sum, (_, of_pairs) = sum_predictions(
             jnp.asarray(pair_logits)[:, None],
             1 - follows,  # The head's order of classes.
@@ -232,8 +232,7 @@ def _make_objective(
             label_smoothing=0.0,
             label_smoothing_formula=label_smoothing_formula,
         )
-        # A row's prediction weighs as much as those of its tokens together.
-        loss_sum += pair_sum * num_masked(batch.tokens.shape[1], settings.mask_rate)
+        loss_sum += pair_sum
         sums = {
             **sums,
             "loss": Ratio(loss_sum, weight_sum),

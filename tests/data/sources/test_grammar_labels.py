@@ -9,13 +9,17 @@ from transformer_jax.data.sources import SOURCES
 from transformer_jax.data.sources.grammar_labels import GrammarLabelSettings
 from transformer_jax.data.text_source import OpenRequest
 from transformer_jax.errors import UserError
+from transformer_jax.grammar import labelled
 
 SIZES = {"num_train_texts": 60, "num_validation_texts": 20, "num_test_texts": 20}
 
 
-def _open(question, labels, num_sentences=1, seed=0, **sizes):
+def _open(
+    question, labels, num_sentences=1, seed=0, is_of_words=False, language="en", **sizes
+):
     settings = GrammarLabelSettings(question, **SIZES | sizes)
-    request = OpenRequest(("en",) * num_sentences, seed, None, labels_from(labels))
+    names = labels_from(labels, is_of_words=is_of_words)
+    request = OpenRequest((language,) * num_sentences, seed, None, names)
     return SOURCES["grammar_labels"].open_splits(settings, request)
 
 
@@ -63,3 +67,14 @@ def test_other_labels_and_other_numbers_of_sentences_are_refused():
         _open("antecedent", "no,yes")
     with pytest.raises(UserError, match="about 2 sentences.*num_sentences=2"):
         SOURCES["grammar_labels"].check(GrammarLabelSettings("order"), ("en",))
+    with pytest.raises(UserError, match="for each text, not for each word"):
+        _open("antecedent", "subject,object", is_of_words=True)
+    with pytest.raises(UserError, match="'de', but the questions are about English"):
+        _open("antecedent", "subject,object", language="de")
+
+
+def test_more_texts_than_there_are_is_an_error_with_advice(monkeypatch):
+    monkeypatch.setattr(labelled, "_MAX_TRIES", 20)
+    splits = _open("antecedent", "subject,object", num_test_texts=5_000)
+    with pytest.raises(UserError, match="the test split has hardly more.*fewer than"):
+        splits["test"].fingerprint()

@@ -123,7 +123,7 @@ def test_a_set_is_found_by_name_by_environment_or_by_its_own_directory(
         open_prepared(NAME, "")
     with pytest.raises(NotPreparedError, match="holds no data set"):
         open_prepared("", str(copy))
-    with pytest.raises(UserError, match="tfds.name"):
+    with pytest.raises(UserError, match="Neither the name nor"):
         open_prepared("", "")
 
 

@@ -46,6 +46,11 @@ def check_grammar_labels(
             f"grammar_labels.question={settings.question} is about {asked} sentences; "
             f"set config.task.num_sentences={asked}."
         )
+    if set(languages) != {"en"}:
+        raise UserError(
+            f"source_language={languages[0]!r}, but the questions are about English. "
+            "Set it to en."
+        )
 
 
 def open_grammar_labels(
@@ -58,6 +63,11 @@ def open_grammar_labels(
     """
     check_grammar_labels(settings, request.languages)
     names, _ = QUESTIONS[settings.question]
+    if request.labels is not None and request.labels.is_of_words:
+        raise UserError(
+            "grammar_labels has a label for each text, not for each word. Set "
+            "config.task.name=classification."
+        )
     if request.labels is not None and set(request.labels.names) != set(names):
         raise UserError(
             f"grammar_labels.question={settings.question} has the labels "
@@ -82,4 +92,9 @@ def open_grammar_labels(
 def _make_texts(
     question: Question, split: Split, num_texts: int, seed: int
 ) -> list[Text]:
-    return list(labelled_texts(question, split, num_texts, seed))
+    try:
+        return list(labelled_texts(question, split, num_texts, seed))
+    except ValueError as error:
+        raise UserError(
+            f"grammar_labels: {error}. Ask for fewer than {num_texts}."
+        ) from error

@@ -68,7 +68,7 @@ def open_prepared(name: str, directory: str) -> PreparedDataSet:
     """
     if not (name or directory):
         raise UserError(
-            "Neither tfds.name nor tfds.directory is set. Name "
+            "Neither the name nor the directory of the data set is set. Name "
             'a translation data set, as "wmt14_translate/de-en", or the directory of '
             "one that TensorFlow Datasets has prepared."
         )
@@ -93,7 +93,7 @@ def languages_of(builder: Any) -> tuple[str, ...]:
     Raises:
       UserError: if it holds something else.
     """
-    languages = _text_columns(builder)
+    languages = text_columns(builder)
     if len(languages) < 2:
         raise UserError(
             f"{builder.info.full_name} is not a translation data set: its examples "
@@ -109,7 +109,7 @@ def text_column(builder: Any, language: str) -> str:
     Raises:
       UserError: if it has neither.
     """
-    columns = _text_columns(builder)
+    columns = text_columns(builder)
     if language in columns:
         return language
     if len(columns) == 1:
@@ -120,7 +120,8 @@ def text_column(builder: Any, language: str) -> str:
     )
 
 
-def _text_columns(builder: Any) -> tuple[str, ...]:
+def text_columns(builder: Any) -> tuple[str, ...]:
+    """Return the names of what is text in a data set's examples."""
     text = import_tfds().features.Text
     features = builder.info.features
     return tuple(name for name in sorted(features) if isinstance(features[name], text))
@@ -160,14 +161,14 @@ def _open_builder(name: str, directory: str) -> Any:
     if not name:
         raise NotPreparedError(
             f"{directory} holds no data set: it has no {_INFO}. Give the directory of "
-            "the data set's version, or set tfds.name to find it by name "
+            "the data set's version, or set its name to find it "
             "below this one."
         )
     raise NotPreparedError(
         f"The data set {name} has not been prepared in {directory}."
         f"{_describe_unfinished(name, directory)} Prepare it once with `python -m "
-        "transformer_jax prepare --config=...`, and set TFDS_DATA_DIR or "
-        "tfds.directory to the folder it lies in."
+        "transformer_jax prepare --config=...`, and set TFDS_DATA_DIR "
+        "or its directory to the folder it lies in."
     )
 
 

@@ -86,6 +86,11 @@ def open_tfds_labels(
             f"{', '.join(data_set.splits)}. Set tfds_labels.validation_split."
         )
     names = data_set.builder.info.features[settings.label_column].names
+    if request.labels is not None and request.labels.is_of_words:
+        raise UserError(
+            f"{data_set.name} has a class for each text, not for each word. Set "
+            "config.task.name=classification."
+        )
     if request.labels is not None and set(names) != set(request.labels.names):
         raise UserError(
             f"{data_set.name} has the classes {','.join(names)}; set "

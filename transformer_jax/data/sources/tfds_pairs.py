@@ -9,6 +9,7 @@ from transformer_jax.data.sources.tfds_directory import (
     check_languages,
     open_prepared,
     text_column,
+    text_columns,
 )
 from transformer_jax.data.sources.tfds_texts import TfdsTexts
 from transformer_jax.data.text_source import OneSide, OpenRequest, TextSource
@@ -64,10 +65,8 @@ def _columns_of_one(data_set: PreparedDataSet, language: str) -> tuple[str, ...]
     Runs from when only pairs were read are known by both.
     """
     first = text_column(data_set.builder, language)
-    if first != language:
-        return (first,)
-    others = (code for code in data_set.languages if code != first)
-    return first, next(others)
+    others = [name for name in text_columns(data_set.builder) if name != first]
+    return first, *others[:1]
 
 
 def split_expressions(splits: Mapping[str, int]) -> dict[str, str]:

@@ -241,7 +241,7 @@ def _languages_in(configuration: str) -> list[str]:
 
 def _unknown(name: str, reason: str) -> UserError:
     return UserError(
-        f"tfds.name={name!r} is not a data set that TensorFlow Datasets knows. "
+        f"name={name!r} is not a data set that TensorFlow Datasets knows. "
         f'{reason} Give its name and configuration, as "wmt14_translate/de-en".'
     )
 
