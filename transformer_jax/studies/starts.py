@@ -117,7 +117,11 @@ def part_of_task(rows: Sequence[Row], task: str, scale: float = 1.0) -> Part:
 
 
 def draw_tasks(
-    rows: Sequence[Row], label: str, scale: float = 1.0, chance: float | None = None
+    rows: Sequence[Row],
+    label: str,
+    scale: float = 1.0,
+    chance: float | None = None,
+    share_y: bool = True,
 ) -> "Figure":
     """Draw the score over the number of examples: a line for each start, dots are runs.
 
@@ -126,13 +130,14 @@ def draw_tasks(
       label: of the score.
       scale: as in `of_task`.
       chance: the score of a guess, which is drawn as a line.
+      share_y: whether the tasks have one scale.
     """
     from matplotlib.figure import Figure
 
     tasks = distinct(rows, "task")
     figure = Figure((4.6 * len(tasks), 3.8), layout="constrained")
     for axes, task in zip(
-        figure.subplots(1, len(tasks), squeeze=False, sharey=True)[0],
+        figure.subplots(1, len(tasks), squeeze=False, sharey=share_y)[0],
         tasks,
         strict=True,
     ):
