@@ -32,6 +32,7 @@ class Usage:
       seconds: of training, validation and saves left out; None if nobody counted.
       tokens_per_second: of the target or of texts, at its usual speed; None likewise.
       hardware: what it was trained on, in order, as `RUN/hardware.json` has it.
+      text_length: pieces of a single text; it decides attention's quadratic part.
     """
 
     source_tokens: float | None
@@ -41,6 +42,7 @@ class Usage:
     seconds: float | None
     tokens_per_second: float | None
     hardware: Sequence[Mapping[str, Any]]
+    text_length: float = SENTENCE_LENGTH
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,7 +109,7 @@ def _count_flops(model: TranslationModel | Bert, usage: Usage) -> float | None:
             model,
             tokens=usage.tokens,
             predictions=usage.predictions,
-            sentence_length=SENTENCE_LENGTH,
+            sentence_length=usage.text_length,
         )
     if not usage.source_tokens or not usage.target_tokens:
         return None

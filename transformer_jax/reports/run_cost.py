@@ -1,5 +1,7 @@
 """What a run cost, by what it wrote down."""
 
+import dataclasses
+
 from transformer_jax.costs.training import Cost, Usage, training_cost
 from transformer_jax.errors import UserError
 from transformer_jax.reports import row_models
@@ -30,8 +32,9 @@ def run_cost(
         hardware=run.hardware,
     )
     try:
-        return training_cost(
-            row_models.of_run(run).model, usage, accelerator, num_chips
-        )
+        parts = row_models.of_run(run)
+        if parts.task.has_documents and parts.task.row_length:  # They fill rows.
+            usage = dataclasses.replace(usage, text_length=parts.task.row_length)
+        return training_cost(parts.model, usage, accelerator, num_chips)
     except UserError as error:
         raise UserError(f"{run.name}: {error}") from error

@@ -101,18 +101,12 @@ def describe_means(rows: Sequence[Row], what_differs: str) -> str:
 
 def part_of_task(rows: Sequence[Row], task: str, scale: float = 1.0) -> Part:
     """Return `of_task` as a table, headed by the task's name."""
-    columns = (
-        Column("num_examples", "examples", spaced),
-        *(
-            column
-            for start in STARTS
-            for column in (
-                Column(start, start, decimals(1)),
-                Column(f"spread {start}", "its spread", decimals(1)),
-            )
-        ),
-        Column("gain", "gain", decimals(1)),
-    )
+    columns = [Column("num_examples", "examples", spaced)]
+    for start in STARTS:
+        columns.append(Column(start, start, decimals(1)))
+        if len(distinct(rows, "seed")) > 1:
+            columns.append(Column(f"spread {start}", "its spread", decimals(1)))
+    columns.append(Column("gain", "gain", decimals(1)))
     return Part(task, columns, of_task(rows, task, scale))
 
 
